@@ -3,6 +3,7 @@
 //! Prints what it sees and fails nothing: the machine may be busy. Trials have 300 requests each, as a load has that does not say, and
 //! lines as long as those of a study of vLLM, whose servers tell dozens of arguments.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -140,6 +141,7 @@ fn write(path: &Path, configs: &[Config], load: &str, serve: &str) {
             model_files: None,
             slot: None,
             installed: None,
+            found: BTreeMap::new(),
             check: false,
         });
         push(Kind::Ready { launch: launch.clone(), after_s: 34.13, says: says(i) });
@@ -176,6 +178,7 @@ fn write(path: &Path, configs: &[Config], load: &str, serve: &str) {
                 ..Conditions::default()
             })),
             seed: Some(i as u64),
+            opened: None,
             infrastructure: false,
         });
         push(Kind::Gone {
@@ -184,6 +187,8 @@ fn write(path: &Path, configs: &[Config], load: &str, serve: &str) {
             gpus: 0,
             changed: Vec::new(),
             appeared: Vec::new(),
+            came: Vec::new(),
+            left: BTreeMap::new(),
             stuck: Vec::new(),
         });
     }

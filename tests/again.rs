@@ -101,7 +101,7 @@ fn what_is_put_there_ends_the_finding_that_it_was_missing() {
         ),
         ("sh: 1: made-up-tool: not found", "bin/made-up-tool"),
     ] {
-        let lab = lab(&format!("[ -e {put} ] || {{ echo \"{line}\" >&2; exit 1; }}"));
+        let lab = lab(&format!("[ -e \"$(echo {put})\" ] || {{ echo \"{line}\" >&2; exit 1; }}"));
         let site = "site here {\n    env LD_LIBRARY_PATH=\"@LIB\"\n    env PATH=\"@BIN:/usr/bin:/bin\"\n}\n";
         let at = |name: &str| lab.path(name).display().to_string();
         lab.write("site.plab", site.replace("@LIB", &at("lib")).replace("@BIN", &at("bin")));
@@ -125,7 +125,7 @@ fn what_is_put_there_ends_the_finding_that_it_was_missing() {
 #[test]
 fn a_trial_is_measured_again_where_the_user_says_so() {
     // nothing in the line tells what it was
-    let lab = lab("[ -e mended ] || { echo 'ValueError: heads are odd' >&2; exit 1; }");
+    let lab = lab("[ -e \"$(echo mended)\" ] || { echo 'ValueError: heads are odd' >&2; exit 1; }");
     assert_eq!(exec(&lab, &[]), 3);
     lab.write("mended", "");
     assert_eq!(exec(&lab, &[]), 3, "perflab cannot see it");

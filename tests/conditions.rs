@@ -66,7 +66,7 @@ pub fn exec(lab: &Lab) -> u64 {
     report.0["cost"]["launches"].as_u64().expect("a number")
 }
 
-fn plan(lab: &Lab) -> Output {
+pub fn plan(lab: &Lab) -> Output {
     lab.run(&["plan", "study.plab", "--dir", "state", "--format", "json"]).expect_code(0)
 }
 
@@ -238,6 +238,26 @@ fn what_was_there_and_is_written_costs_two_launches() {
     expect(&lab, "");
     assert!(plan(&lab).stderr.contains(told));
     assert_eq!(exec(&lab), 4);
+}
+
+/// A script that asks for a file does something else once it is there.
+#[test]
+fn a_file_that_a_script_asks_for_counts_from_the_moment_that_it_is_there() {
+    let lab = lab("");
+    // what it makes itself, and what comes while it waits, are no conditions
+    let lines = "[ -f slow.flag ] && seqs='--max-num-seqs 2'\n[ -e made.flag ] || touch made.flag\n\
+                 (sleep 0.3; : >go.$(echo flag)) &\n[ -e go.flag ] || until [ -e go.flag ]; do sleep 0.1; done";
+    write(&lab, "engine.sh", script(lines).replace(" --port", " $seqs --port"));
+    assert_eq!(exec(&lab), 2);
+    expect(&lab, "");
+    write(&lab, "slow.flag", "");
+    expect(&lab, "measured before slow.flag was there");
+    assert_eq!(exec(&lab), 4);
+    // as it was: what was measured without it counts, and nothing of what was measured with it
+    fs::remove_file(lab.path("slow.flag")).expect("removed");
+    expect(&lab, "");
+    let report = lab.run(&EXEC).expect_code(0).report().0["trials"].to_string();
+    assert!(report.contains("L001") && !report.contains("L003"), "{report}");
 }
 
 /// Two edits are no sign that an engine writes a file: what was measured under each of them counts for nothing, and what is there at the

@@ -229,12 +229,18 @@ fn what_is_installed_while_it_is_measured_is_named() {
 /// A login shell reads its user's profile, which may say where the engine finds its code; what is given to it is a script.
 #[test]
 fn the_profile_of_a_login_shell_is_part_of_a_result() {
+    a_profile_counts_where(|serve| {
+        format!("#!/bin/sh\nexec bash -lc '. ./extra.sh; {serve}' own \"$1\" \"$2\" \"$3\"\n")
+    });
+    a_profile_counts_where(|serve| format!("#!/usr/bin/env -S bash -l\n. ./extra.sh\n{serve}\n"));
+}
+
+fn a_profile_counts_where(started: impl Fn(&str) -> String) {
     let lab = Lab::with(&STUDY.replace("WORDS", "own-serve").replace("LINES", ""));
     write(&lab, "home/.bash_profile", "export OWN_MODE=one\n");
     write(&lab, "extra.sh", "true\n");
     let serve = script("").replace(['\'', '"'], "").trim().to_owned();
-    let started = format!("#!/bin/sh\nexec bash -lc '. ./extra.sh; {serve}' own \"$1\" \"$2\" \"$3\"\n");
-    write(&lab, "bin/own-serve", started);
+    write(&lab, "bin/own-serve", started(&serve));
     fs::set_permissions(lab.path("bin/own-serve"), fs::Permissions::from_mode(0o755)).expect("set");
     let at_home = |words: &[&str]| {
         let mut command = lab.command(words);

@@ -133,6 +133,12 @@ fn a_model_is_served_from_where_it_lies_and_keeps_its_name() {
     assert_eq!(lab.run(&EXEC).expect_code(0).report().0["cost"]["launches"], 2);
     lab.write("site.plab", format!("site lab {{ {venv} }}\n"));
     assert_eq!(lab.run(&EXEC).expect_code(0).report().0["cost"]["launches"], 4);
+    lab.write(
+        "site.plab",
+        format!("site lab {{\n {venv}\n model \"org/some-model\" at \"models/away\"\n}}\n"),
+    );
+    let plan = lab.run(&["plan", "study.plab", "--dir", "state"]).expect_code(0);
+    assert!(plan.stderr.contains("note: the model org/some-model is not at"), "{}", plan.stderr);
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Signals once nothing is launched any more, while the report is written and printed and the user is told. The first one must not cost
-//! the report: it is noted, and what remains is short. It is passed on to the command of `--notify`, and ends the printing to a
+//! the report: it is noted, and what remains is short. The command of `--notify` is ended by it, and the printing to a
 //! terminal that takes nothing. The second one, counted from the study's start, ends perflab as it ends any program.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use nix::errno::Errno;
-use nix::libc::{SIGKILL, alarm, c_int, kill, raise};
+use nix::libc::{SIGKILL, SIGTERM, alarm, c_int, kill, raise};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 
 /// The last signal, 0 before the first.
@@ -74,13 +74,13 @@ pub fn heard() -> i32 {
     HEARD.load(Ordering::SeqCst)
 }
 
-/// Passes signals on to a process group as long as the guard lives, also one that came since `before` was heard.
+/// Ends a process group on a signal as long as the guard lives, also on one that came since `before` was heard. By SIGTERM whatever came:
+/// a shell may lose a SIGINT that comes while a command of it ends.
 pub fn pass_on(group: u32, before: i32) -> PassedOn {
     TOLD.store(group as i32, Ordering::SeqCst);
-    let now = heard();
-    if now != before {
+    if heard() != before {
         // SAFETY: sends a signal, and touches no memory
-        unsafe { kill(-(group as i32), now) };
+        unsafe { kill(-(group as i32), SIGTERM) };
     }
     PassedOn
 }
@@ -107,7 +107,7 @@ extern "C" fn hear(signal: c_int) {
     // SAFETY: both are async-signal-safe; the group is that of a child of ours
     unsafe {
         if told != 0 {
-            kill(-told, if first { signal } else { SIGKILL });
+            kill(-told, if first { SIGTERM } else { SIGKILL });
         }
         if first && PRINTING.load(Ordering::SeqCst) {
             alarm(PRINTING_ENDS);

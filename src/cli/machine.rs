@@ -10,6 +10,7 @@ use crate::lang::sema::budgets::unpriced;
 use crate::lang::sema::images::of_another_release;
 use crate::lang::sema::program::{Site, Via};
 use crate::lang::source::Span;
+use crate::lang::syntax::SITE_SETTINGS;
 use crate::lang::syntax::ast::{Item, SiteLine, SiteLineKind};
 use crate::lang::{Analysis, Diagnostic};
 
@@ -42,7 +43,21 @@ fn uncounted(analysis: &Analysis) -> Vec<Diagnostic> {
     // a price that is wrong, or a line that could not be read, has had its diagnostic
     let said = sites.any(|site| {
         let another = |l: &SiteLine| !matches!(l.kind, SiteLineKind::Price(_));
-        let elsewhere = |d: &Diagnostic| site.lines.iter().any(|l| another(l) && holds(l.span, d));
+        // what begins with another word of a site was not to be its price
+        let text = analysis.modules.text_of(site.span.file);
+        let begins = |d: &Diagnostic| text[d.span.line_in(text).range()].split_whitespace().next();
+        let of_another =
+            |d: &Diagnostic| begins(d).is_some_and(|w| w != "price" && SITE_SETTINGS.contains(&w));
+        // nor what is like none, in which no sum stands
+        let of_none = |d: &Diagnostic| {
+            let line = &text[d.span.line_in(text).range()];
+            let unquoted = || line.split('"').step_by(2);
+            let digits = unquoted().any(|part| part.contains(|c: char| c.is_ascii_digit()));
+            d.code == Code::UnknownSetting && d.edits.is_empty() && !digits && !line.contains("usd")
+        };
+        let elsewhere = |d: &Diagnostic| {
+            of_another(d) || of_none(d) || site.lines.iter().any(|l| another(l) && holds(l.span, d))
+        };
         analysis.diagnostics.iter().any(|d| holds(site.span, d) && !elsewhere(d))
     });
     // the same of lines that stand in no site, as its keyword is lost

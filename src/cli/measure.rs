@@ -155,6 +155,9 @@ fn prepare<'a>(
             (format!("{} is empty, and beside it lies what was measured", path.display()), EMPTIED).into()
         );
     }
+    if let Some(text) = state::was_removed(&path) {
+        console.warn(&text);
+    }
     let journal = Writer::open(&path, requests(whole), began).map_err(|e| match e {
         JournalError::Owned { .. } => {
             (e.to_string(), "wait for it, or stop it; two runs of one study would disturb each other")
@@ -319,18 +322,18 @@ pub fn recorded(
     let dir = state::directory(file, &study.name, named, false);
     let history = journal::read(&dir.join(journal::FILE), requests(study)).map_err(|e| e.to_string())?;
     let of_another = state::of_another(file, &study.name, named, &history);
-    let results = run::as_measured(&history, &run::serve_ids_anywhere(program, &history), checks);
-    let setup = Setup::new(program, study, &results, checks, false);
+    let shown = still::shown(file, program, study, &history, checks);
+    let setup = Setup::new(program, study, &shown.results, checks, false);
     let (walk, _) = Grid.next(&setup);
-    let (path, file) = (file, file.to_string_lossy());
+    let file = file.to_string_lossy();
     let report = report::build(&Material {
         setup: &setup,
         walk: &walk,
         history: &history,
         file: &file,
         recording: None,
-        warnings: Vec::new(),
-        again: still::measured_again(path, program, study, &history),
+        warnings: run::shown_as_was(&shown.outdated, &walk),
+        again: shown.again,
     });
     let set = history.sessions().last().map(|s| s.set.clone()).unwrap_or_default();
     Ok(Recorded { report, set, of_another })

@@ -1,5 +1,5 @@
 //! A command that is run when a study has ended, for people who sleep meanwhile. What it does is no part of the study: that it fails is
-//! a warning, and it is not waited for longer than a minute. A signal is passed on to it.
+//! a warning, and it is not waited for longer than a minute. A signal ends it.
 
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;

@@ -14,7 +14,7 @@ use crate::judge::{Checks, Grid, Setup, Strategy, Walk};
 use crate::lang::Program;
 use crate::lang::sema::program::Study;
 use crate::report::preview::{self, Account, Material, Plan, SideBySide};
-use crate::run::elsewhere::{Elsewhere, Servers};
+use crate::run::elsewhere::{Elsewhere, Measured, Servers};
 use crate::run::{Host, Standing, Yard, edited, neighbours};
 
 pub fn run(args: &PlanArgs, console: Console) -> u8 {
@@ -88,6 +88,10 @@ fn show(
     let checks: Checks = replay::checks(args.checks);
     let (facts, study_dir) = (site::launched(program), measure::study_dir(&args.file));
     let elsewhere = Elsewhere { program, study, site: &facts, study_dir: &study_dir };
+    // a plan is made anywhere, and `exec` would refuse to begin here
+    if let Some(away) = program.site.as_ref().and_then(|site| site::model_away(program, study, site)) {
+        console.say(&format!("note: {away}"));
+    }
     let running = running(&elsewhere, &history, console);
     let standing = Standing::new(program, &host, &facts, &study_dir, &images);
     let standing = standing.with_servers(&elsewhere, running.clone());
@@ -130,7 +134,7 @@ fn running(of: &Elsewhere<'_>, history: &History, console: Console) -> BTreeMap<
     if let Ok(runtime) = runtime {
         let mut note = |text| console.say(&format!("note: {text}"));
         let cancel = CancellationToken::new();
-        let silent = runtime.block_on(servers.ask(of, history, &cancel, &mut note));
+        let silent = runtime.block_on(servers.ask(of, &Measured::of(history), &cancel, &mut note));
         silent.into_iter().for_each(note);
     }
     servers.known()

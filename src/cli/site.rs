@@ -215,11 +215,16 @@ fn fetch_image(runtime: &Runtime, image: &str, console: Console) -> Result<(), R
 }
 
 fn model_trouble(program: &Program, study: &Study, site: &Site) -> Option<(String, String)> {
-    let missing = models(program, study).into_iter().find_map(|m| {
-        Some((site.models.get(&m)?, m)).map(|(at, m)| (m, at)).filter(|(_, at)| !Path::new(at).exists())
-    })?;
-    let message = format!("the model {} is not at {} (site {})", missing.0, missing.1, site.name);
+    let message = model_away(program, study, site)?;
     Some((message, "fetch it there, or mend the site's line".to_owned()))
+}
+
+/// A model that is not where the site says, in a sentence.
+pub fn model_away(program: &Program, study: &Study, site: &Site) -> Option<String> {
+    let (at, model) = models(program, study)
+        .into_iter()
+        .find_map(|m| Some((site.models.get(&m)?, m)).filter(|(at, _)| !Path::new(at).exists()))?;
+    Some(format!("the model {model} is not at {at} (site {})", site.name))
 }
 
 /// Every model that a study may serve.

@@ -52,9 +52,24 @@ pub fn was_emptied(journal: &Path) -> bool {
     };
     let is_empty = std::fs::metadata(journal).is_ok_and(|m| m.is_file())
         && std::fs::File::open(journal).is_ok_and(blank);
-    let launched =
-        || std::fs::read_dir(journal.with_file_name("trials")).is_ok_and(|mut d| d.next().is_some());
-    is_empty && launched()
+    is_empty && has_logs(journal)
+}
+
+/// What is to be known of a journal that is away, while the logs of launches lie where it was: nothing of them counts. A sentence.
+pub fn was_removed(journal: &Path) -> Option<String> {
+    let is_away = std::fs::symlink_metadata(journal).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound);
+    (is_away && has_logs(journal)).then(|| {
+        let dir = journal.parent().unwrap_or(journal);
+        format!(
+            "{} holds logs of launches and no journal: nothing that they measured counts, and the study begins anew",
+            dir.display()
+        )
+    })
+}
+
+/// Whether the logs of launches lie beside a journal.
+fn has_logs(journal: &Path) -> bool {
+    std::fs::read_dir(journal.with_file_name("trials")).is_ok_and(|mut d| d.next().is_some())
 }
 
 /// Whether the report in a state directory is another study's, which this one's will replace. A sentence.

@@ -91,6 +91,11 @@ pub fn of_file(path: &Path) -> io::Result<String> {
     remembered(path, "content", |meta| content(path, meta))
 }
 
+/// The same, read anew: the file is opened and closed once.
+pub fn afresh(path: &Path) -> io::Result<String> {
+    content(path, &fs::metadata(path)?)
+}
+
 fn content(path: &Path, meta: &Metadata) -> io::Result<String> {
     if !meta.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no file"));

@@ -7,7 +7,7 @@ mod shelf;
 mod tree;
 
 pub use digest::{Feed, hex};
-pub use identity::{Key, identity, of_file, remembered};
+pub use identity::{Key, afresh, identity, of_file, remembered};
 pub use place::{pass_by, place, place_by, place_in_passing, put_by, replace, sweep_drafts};
 pub use shelf::{Keeping, Kept, Shelf};
-pub use tree::{JOURNAL, Which, is_sourceless, tree};
+pub use tree::{JOURNAL, Which, is_environment, is_kept_by_tools, is_sourceless, tree};

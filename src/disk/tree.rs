@@ -21,8 +21,8 @@ const DEEPEST: usize = 32;
 /// Which files count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// all but what tools keep beside them for themselves: caches, locks, version control, compiled Python; and studies, which no
-    /// engine reads, with what they measured
+    /// all but what tools keep beside them for themselves: caches, locks, version control, compiled Python; and what no engine reads:
+    /// studies, with what they measured, and what is written for people
     All,
     /// the code and settings of a checkout, not what lies around in it
     Code,
@@ -35,26 +35,40 @@ const CODE: [&str; 14] =
 const KEPT_BY_TOOLS: [&str; 10] =
     [".cache", ".git", ".lock", ".nfs", ".DS_Store", ".ipynb", ".mypy", ".perflab", ".pytest", ".ruff"];
 
+/// Begin the names of what people write for people.
+const FOR_PEOPLE: [&str; 4] = ["README", "LICENSE", "CHANGELOG", "NOTICE"];
+
 /// A directory with such a file is perflab's own, wherever it was told to keep what it measures.
 pub const JOURNAL: &str = "journal.jsonl";
 
 impl Which {
     /// Whether what is called so may count.
     fn enters(self, name: &str) -> bool {
-        let is_tools = || KEPT_BY_TOOLS.iter().any(|first| name.starts_with(first));
-        name != "__pycache__" && (!name.starts_with('.') || self == Self::All && !is_tools())
+        name != "__pycache__" && (!name.starts_with('.') || self == Self::All && !is_kept_by_tools(name))
     }
 
     /// Whether a file of that name does.
     pub fn counts(self, name: &str) -> bool {
         let extension = name.rsplit_once('.').map_or("", |(_, e)| e);
-        !matches!(extension, "pyc" | "plab") && (self == Self::All || CODE.contains(&extension))
+        let is_for_people = FOR_PEOPLE.iter().any(|first| name.starts_with(first));
+        let is_read = !matches!(extension, "pyc" | "plab") && !is_for_people;
+        is_read && (self == Self::All || CODE.contains(&extension))
     }
+}
+
+/// Whether what is called so is kept by tools for themselves.
+pub fn is_kept_by_tools(name: &str) -> bool {
+    KEPT_BY_TOOLS.iter().any(|first| name.starts_with(first))
 }
 
 /// Whether a file is compiled Python without its source beside it: then it is the module itself, and no cache of one.
 pub fn is_sourceless(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "pyc") && !path.with_extension("py").exists()
+}
+
+/// Whether a directory is an environment of Python or conda: what is installed in it tells one from another.
+pub fn is_environment(dir: &Path) -> bool {
+    dir.join("pyvenv.cfg").is_file() || dir.join("conda-meta").is_dir()
 }
 
 /// A hash over the files of a directory, forty digits.
@@ -103,6 +117,7 @@ impl Walk {
     fn entry(&mut self, path: &Path, own_name: &str, name: &str) -> io::Result<()> {
         match fs::metadata(path) {
             Ok(meta) if meta.is_dir() && path.join(JOURNAL).is_file() => {}
+            Ok(meta) if meta.is_dir() && self.which == Which::Code && is_environment(path) => {}
             Ok(meta) if meta.is_dir() => match self.directory(path, name) {
                 Err(e) if e.kind() == io::ErrorKind::PermissionDenied => self.tell(name, "closed"),
                 done => return done,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::failure::{ENGINE_NOT_FOUND, Failure, Nature, PORT};
+use super::failure::{ENGINE_NOT_FOUND, ENGINE_NOT_RUN, Failure, Nature, PORT};
 use super::protocol::Exit;
 use super::survivor::Survivor;
 
@@ -63,7 +63,7 @@ impl StartError {
             Self::NotFound { name, .. } => {
                 Some(Failure::new(ENGINE_NOT_FOUND, format!("there is no program `{name}`")))
             }
-            Self::NotRunnable { .. } => Some(Failure::new("engine cannot be run", self.to_string())),
+            Self::NotRunnable { .. } => Some(Failure::new(ENGINE_NOT_RUN, self.to_string())),
             Self::PortTaken { .. } | Self::Stranger { .. } => Some(Failure::new(PORT, self.to_string())),
             Self::Exited { failure, .. } | Self::NeverReady { failure, .. } => Some(failure.clone()),
             Self::Impossible(_) | Self::Unclean(_) | Self::Cancelled => None,

@@ -54,7 +54,11 @@ fn why_not(program: &Path, cwd: &Path) -> Option<String> {
         let word = line.split(blank).find(|word| !word.is_empty()).unwrap_or_default();
         let interpreter = cwd.join(std::ffi::OsStr::from_bytes(word));
         let shown = String::from_utf8_lossy(word).replace('\r', "\\r");
-        return if word.is_empty() || !interpreter.exists() {
+        return if word.ends_with(b"\r") && !interpreter.exists() {
+            Some(format!(
+                "its lines end as those of Windows do (CRLF), so that its first names `{shown}`, which is not there: `sed -i 's/\\r$//'` mends them"
+            ))
+        } else if word.is_empty() || !interpreter.exists() {
             Some(format!(
                 "its first line names `{shown}`, which is not there: an environment that was moved is to be made anew"
             ))
@@ -120,6 +124,22 @@ mod tests {
         let bytes = if data == 1 { machine.to_le_bytes() } else { machine.to_be_bytes() };
         head[18..20].copy_from_slice(&bytes);
         head
+    }
+
+    #[test]
+    fn a_script_that_cannot_be_run_is_told_by_its_first_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let script = dir.path().join("start.sh");
+        let told = |text: &str| {
+            fs::write(&script, text).unwrap();
+            fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+            why_not(&script, dir.path())
+        };
+        assert_eq!(told("#!/bin/sh\necho\n"), None);
+        let why = told("#!/bin/sh\r\necho\r\n").expect("a reason");
+        assert!(why.contains("CRLF") && why.contains("`/bin/sh\\r`") && !why.contains("moved"), "{why}");
+        let why = told("#!/nowhere/python\nimport x\n").expect("a reason");
+        assert!(why.contains("moved") && !why.contains("CRLF"), "{why}");
     }
 
     #[test]

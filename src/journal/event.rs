@@ -94,6 +94,9 @@ pub enum Kind {
         /// the libraries that it runs with, where no launch before it had the same
         #[serde(default, skip_serializing_if = "Option::is_none")]
         installed: Option<Installed>,
+        /// hashes over the lines that it found in the settings that launches before it left changed, by name
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        found: BTreeMap<String, String>,
         /// it is one of the A/A check of neighbours, and has no results
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         check: bool,
@@ -118,6 +121,9 @@ pub enum Kind {
         /// of the requests that were sent
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seed: Option<u64>,
+        /// the files that its launch opened, where no result before it has the same
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opened: Option<Opened>,
     },
     /// the machine failed before the launch had its results: it is made again
     Setback { launch: String, class: String, line: String },
@@ -132,6 +138,12 @@ pub enum Kind {
         /// of what its command names, what came to be while it lived
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         appeared: Vec<String>,
+        /// what it made where engines read: files that it opened, and directories, whose names end in `/`
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        came: Vec<String>,
+        /// hashes over the lines of the settings that changed, by name
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        left: BTreeMap<String, String>,
         /// what of it a kill did not end, a phrase each: it is over for the study, and not gone
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         stuck: Vec<String>,
@@ -194,6 +206,14 @@ pub struct Installed {
     pub id: String,
     /// distributions with version and a hash over their files, shared libraries with a hash
     pub libraries: BTreeMap<String, String>,
+}
+
+/// Files that a launch opened, under the hash that results know them by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opened {
+    pub id: String,
+    /// names with a hash over what they held as they were opened
+    pub files: BTreeMap<String, String>,
 }
 
 /// The container of a launch.

@@ -35,6 +35,7 @@ pub struct History {
     /// few texts say most of what runs and launches are of
     texts: HashSet<Arc<str>>,
     installed: HashMap<String, BTreeMap<String, String>>,
+    opened: HashMap<String, BTreeMap<String, String>>,
     /// the lowest level of each GPU that an invocation saw before it began
     gpu_levels: BTreeMap<String, u64>,
     checked: Vec<(Neighbourhood, Sample)>,
@@ -103,6 +104,11 @@ impl History {
         &self.launches
     }
 
+    /// The runs of the last invocation that measured something.
+    pub fn of_last_session(&self) -> impl Iterator<Item = &RunRecord> {
+        self.runs.iter().filter(|run| run.session == self.session)
+    }
+
     /// All runs in order.
     pub fn runs(&self) -> &[RunRecord] {
         &self.runs
@@ -127,6 +133,11 @@ impl History {
     /// The libraries under a hash.
     pub fn libraries(&self, id: &str) -> Option<&BTreeMap<String, String>> {
         self.installed.get(id)
+    }
+
+    /// The files that a result's launch opened.
+    pub fn opened(&self, made: &Conditions) -> Option<&BTreeMap<String, String>> {
+        self.opened.get(made.opened.as_ref()?)
     }
 
     /// Seconds from a launch's beginning to the last event, if its own invocation was the last to write.
@@ -187,6 +198,7 @@ mod tests {
             run,
             made: None,
             seed: None,
+            opened: None,
         };
         Event { v: VERSION, seq, at: String::new(), session, session_s: 0.0, kind }
     }
@@ -203,7 +215,16 @@ mod tests {
         let changed = vec!["t.jinja".to_owned()];
         history.push(event(
             3,
-            Kind::Gone { launch, times, gpus: 0, changed, appeared: Vec::new(), stuck: Vec::new() },
+            Kind::Gone {
+                launch,
+                times,
+                gpus: 0,
+                changed,
+                appeared: Vec::new(),
+                came: Vec::new(),
+                left: BTreeMap::new(),
+                stuck: Vec::new(),
+            },
         ));
         assert!(!history.machine_failed(Checks::Refuse));
     }
@@ -223,6 +244,7 @@ mod tests {
             env: indexmap::IndexMap::new(),
             slot: None,
             installed: None,
+            found: BTreeMap::new(),
             check: false,
         };
         Event { v: VERSION, seq: 1, at: String::new(), session: 1, session_s: 0.0, kind }

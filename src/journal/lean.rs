@@ -2,13 +2,14 @@
 //! conditions stay text: most runs were made under the same. Every other line, and one that does not fit, is an [`Event`](super::Event).
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::de::{Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
-use super::event::{Contained, Installed, LaunchTimes, Slot, VERSION};
+use super::event::{Contained, Installed, LaunchTimes, Opened, Slot, VERSION};
 use crate::judge::Run;
 
 #[derive(Debug, Deserialize)]
@@ -51,6 +52,8 @@ pub struct Launched<'a> {
     #[serde(default)]
     pub installed: Option<Installed>,
     #[serde(default)]
+    pub found: BTreeMap<String, String>,
+    #[serde(default)]
     pub check: bool,
 }
 
@@ -73,6 +76,8 @@ pub struct Ran<'a> {
     pub made: Option<&'a RawValue>,
     #[serde(default)]
     pub seed: Option<u64>,
+    #[serde(default)]
+    pub opened: Option<Opened>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -85,6 +90,10 @@ pub struct Ended<'a> {
     pub changed: Vec<String>,
     #[serde(default)]
     pub appeared: Vec<String>,
+    #[serde(default)]
+    pub came: Vec<String>,
+    #[serde(default)]
+    pub left: BTreeMap<String, String>,
 }
 
 /// A configuration as a history keeps it: as the text that perflab writes of it, and its engine's root and version.
@@ -176,6 +185,7 @@ mod tests {
                 env: indexmap::IndexMap::new(),
                 slot: b.then(|| slot.clone()),
                 installed: c.then(|| installed.clone()),
+                found: if c { installed.libraries.clone() } else { BTreeMap::new() },
                 check,
             },
         )
@@ -215,6 +225,10 @@ mod tests {
                     simulated: failed,
                     log_tail: Vec::new(),
                 };
+                let opened = failed.then(|| Opened {
+                    id: "3c4d".to_owned(),
+                    files: [(model.clone(), launch.clone())].into(),
+                });
                 let conditions = conditions
                     .then(|| Box::new(Conditions { model, load_generator, ..Conditions::default() }));
                 Kind::Run {
@@ -228,6 +242,7 @@ mod tests {
                     run,
                     made: conditions,
                     seed,
+                    opened,
                 }
             },
         )
@@ -243,6 +258,8 @@ mod tests {
                     gpus: 2,
                     changed: names.clone(),
                     appeared: names.clone(),
+                    came: names.clone(),
+                    left: names.iter().map(|name| (name.clone(), name.clone())).collect(),
                     stuck: names,
                 }
             });
@@ -256,12 +273,14 @@ mod tests {
     /// Everything that a history keeps, in words.
     fn told(history: &History) -> String {
         let made: Vec<Option<Arc<Conditions>>> = history.runs().iter().map(|r| r.made.clone()).collect();
+        let opened = Conditions { opened: Some("3c4d".to_owned()), ..Conditions::default() };
         format!(
-            "{:?} {:?} {:?} {made:?} {:?} {} {}",
+            "{:?} {:?} {:?} {made:?} {:?} {:?} {} {}",
             history.launches(),
             history.runs(),
             history.unfinished(),
             history.libraries("1a2b"),
+            history.opened(&opened),
             history.wall_s(),
             history.last_seq()
         )

@@ -63,6 +63,9 @@ pub struct Conditions {
     /// what looks like the name of a file in them, and was not there
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub absent: BTreeSet<String>,
+    /// a hash over the files that its launch opened; the journal says with its first result which they are
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened: Option<String>,
     /// of a failure: what its reason names (files, libraries, programs, limits), and how that was then, in words
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub blamed: BTreeMap<String, String>,

@@ -1,6 +1,7 @@
 //! What is never lost: the journal of a study, its lock, and recordings of runs that others made.
 
 mod costs;
+mod edits;
 pub mod event;
 mod history;
 mod lean;
@@ -17,7 +18,7 @@ mod seal;
 mod spare;
 mod writer;
 
-pub use event::{Contained, Event, Installed, Kind, LaunchTimes, Neighbourhood, Says, Slot};
+pub use event::{Contained, Event, Installed, Kind, LaunchTimes, Neighbourhood, Opened, Says, Slot};
 pub use history::History;
 pub use lock::{Lock, LockError, Owner};
 pub use made::{ClientTrial, Conditions, Machine};

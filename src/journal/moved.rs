@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
+use super::edits::Edits;
 use super::history::History;
 use super::made::Conditions;
 use super::records::LaunchRecord;
@@ -32,6 +33,9 @@ pub struct Moved<'h> {
     written: BTreeSet<&'h str>,
     /// those of them that were there before they were written
     told: BTreeSet<&'h str>,
+    /// what launches made where engines read, and how many did: files, and directories, whose names end in `/`
+    came: BTreeMap<&'h str, usize>,
+    edits: Edits<'h>,
 }
 
 /// What a launch did to a file.
@@ -41,6 +45,8 @@ enum Did {
     /// it holds at the end what it held at the beginning, and was written or moved meanwhile
     Touch,
     Make,
+    /// it changed a file that it opened and that no text names: an engine may do so at some launches only
+    Rewrite,
     /// it changed a file whose name leaves open whether it is read or written
     Own,
     Nothing,
@@ -64,18 +70,30 @@ impl<'h> Moved<'h> {
     fn until(history: &'h History, count: usize) -> Self {
         let launches = &history.launches()[..count];
         let mut files: HashMap<&str, Known> = HashMap::new();
-        let mut moved = Self::default();
+        let mut moved = Self { edits: Edits::of(launches), ..Self::default() };
         for (at, launch) in launches.iter().enumerate() {
             for name in &launch.changed {
                 if is_no_file(name) {
                     moved.doubtful.insert(&launch.id, name);
                 } else {
-                    let did = if name.ends_with(PUT_BACK) { Did::Touch } else { Did::Change };
-                    files.entry(base(name)).or_default().insert(at, did);
+                    let is_own = moved.is_made(name);
+                    let known = files.entry(base(name)).or_default();
+                    // of what its command names a person may have made what a launch seems to have
+                    let is_named = known.values().any(|did| *did == Did::Make);
+                    let did = match name.ends_with(PUT_BACK) {
+                        true => Did::Touch,
+                        false if is_own && !is_named => Did::Own,
+                        false => Did::Change,
+                    };
+                    known.insert(at, did);
                 }
             }
             for name in &launch.appeared {
                 files.entry(name).or_default().insert(at, Did::Make);
+            }
+            for name in &launch.came {
+                *moved.came.entry(name).or_default() += 1;
+                files.entry(name).or_default().entry(at).or_insert(Did::Own);
             }
         }
         if !files.is_empty() {
@@ -93,15 +111,15 @@ impl<'h> Moved<'h> {
         let finally = is_written(usize::MAX);
         let has = |what: Did| known.values().any(|did| *did == what);
         // one that is only touched at each start is compared all the same
-        if finally && [Did::Change, Did::Make, Did::Own].into_iter().any(has) {
+        if finally && [Did::Change, Did::Rewrite, Did::Make, Did::Own].into_iter().any(has) {
             self.written.insert(name);
-            if has(Did::Change) || has(Did::Own) && has(Did::Nothing) {
+            if has(Did::Change) || has(Did::Rewrite) || has(Did::Own) && has(Did::Nothing) {
                 self.told.insert(name);
             }
         }
         for (at, did) in known {
-            let doubtful =
-                matches!(did, Did::Change | Did::Touch | Did::Make) && !(finally && is_written(*at));
+            let doubtful = matches!(did, Did::Change | Did::Rewrite | Did::Touch | Did::Make)
+                && !(finally && is_written(*at));
             let Some(launch) = launches.get(*at).filter(|_| doubtful) else { continue };
             let as_said = launch.changed.iter().map(String::as_str).find(|said| base(said) == name);
             self.doubtful.entry(&launch.id).or_insert(as_said.unwrap_or(name));
@@ -123,15 +141,45 @@ impl<'h> Moved<'h> {
         self.doubtful != before.doubtful || self.written != before.written
     }
 
-    /// Whether engines write what is called so.
-    pub fn is_written(&self, name: &str) -> bool {
-        self.written.contains(name)
+    /// Whether engines write what is called so, and nobody else changed it since a launch, if its lines are these now.
+    pub fn is_own_since(&self, launch: &str, name: &str, now: impl FnOnce() -> Option<String>) -> bool {
+        self.written.contains(name) && self.edits.is_kept(name, launch, now)
     }
 
-    /// A sentence for each file that was there, and is compared no more because launches change it.
+    /// Whether engines write what is called so, and nobody else changed it between two launches.
+    pub fn is_own_between(&self, one: &str, other: &str, name: &str) -> bool {
+        self.written.contains(name) && self.edits.are_alike(name, one, other)
+    }
+
+    /// The files that launches write.
+    pub fn written(&self) -> impl Iterator<Item = &'h str> {
+        self.written.iter().copied()
+    }
+
+    /// Whether a launch made the file that is called so, or a directory that it lies in: it may be gone as well.
+    pub fn is_made(&self, name: &str) -> bool {
+        self.times_made(name) > 0
+    }
+
+    /// Whether several did: it is made anew where it is not there, and need not hold the same.
+    pub fn is_remade(&self, name: &str) -> bool {
+        self.times_made(name) > 1
+    }
+
+    fn times_made(&self, name: &str) -> usize {
+        let dirs = name.match_indices('/').map(|(at, _)| &name[..=at]);
+        dirs.chain([name]).filter_map(|name| self.came.get(name)).copied().max().unwrap_or(0)
+    }
+
+    /// A sentence for each file that was there, and is compared no more, or between launches alone, because they change it.
     pub fn not_compared(&self) -> impl Iterator<Item = String> {
         self.told.iter().map(|name| {
-            format!("{name} changes under the launches that name it: it is taken for the engine's own, and what it holds is compared no more")
+            let how = if self.edits.knows(name) {
+                "what somebody changes in it between two launches counts, and what changes under them does not"
+            } else {
+                "what it holds is compared no more"
+            };
+            format!("{name} changes under the launches that name it: it is taken for the engine's own, and {how}")
         })
     }
 }
@@ -144,9 +192,11 @@ fn left_alone(history: &History, launches: &[LaunchRecord], files: &mut HashMap<
         let (Some(at), Some(made)) = (places.get(&*run.run.launch), &run.made) else { continue };
         let measured = matches!(run.run.outcome, RunOutcome::Done | RunOutcome::Stopped { .. });
         for (name, known) in &mut *files {
-            let was_there = made.files.contains_key(*name);
+            let is_opened = || history.opened(made).is_some_and(|files| files.contains_key(*name));
+            let was_there = made.files.contains_key(*name) || is_opened();
             match known.get_mut(at) {
                 Some(did @ Did::Make) if was_there => *did = Did::Own,
+                Some(did @ Did::Change) if is_opened() => *did = Did::Rewrite,
                 None if measured && (was_there || made.absent.contains(*name)) => {
                     known.insert(*at, Did::Nothing);
                 }
@@ -167,8 +217,12 @@ fn is_written<'k>(launches: &[LaunchRecord], known: impl Iterator<Item = (&'k us
             all = false;
             continue;
         }
-        own |= *did == Did::Own;
-        enough.get_or_insert(if matches!(did, Did::Change | Did::Touch) { ENOUGH } else { ENOUGH_OF_NEW });
+        own |= matches!(did, Did::Own | Did::Rewrite);
+        enough.get_or_insert(if matches!(did, Did::Change | Did::Rewrite | Did::Touch) {
+            ENOUGH
+        } else {
+            ENOUGH_OF_NEW
+        });
         if launch.span.0 > over || count == 0 {
             (count, over) = (count + 1, launch.span.1);
         }
@@ -284,6 +338,7 @@ mod tests {
             run,
             made,
             seed,
+            opened: None,
         };
         push(history, kind);
         let changed = match does {
@@ -293,7 +348,9 @@ mod tests {
         };
         let appeared = if matches!(does, Makes) { vec!["f".to_owned()] } else { Vec::new() };
         let (times, stuck) = (LaunchTimes::default(), Vec::new());
-        push(history, Kind::Gone { launch, times, gpus: 0, changed, appeared, stuck });
+        let came = Vec::new();
+        let left = BTreeMap::new();
+        push(history, Kind::Gone { launch, times, gpus: 0, changed, appeared, came, left, stuck });
     }
 
     /// Which of launches one after another are doubtful, and whether the file is the engine's.
@@ -307,7 +364,7 @@ mod tests {
         }
         let moved = Moved::of(&history);
         let doubtful = moved.doubtful().map(|l| l[1..].parse().expect("a number")).collect();
-        (doubtful, moved.is_written("f"))
+        (doubtful, moved.written().any(|name| name == "f"))
     }
 
     #[test]
@@ -337,6 +394,6 @@ mod tests {
         }
         let moved = Moved::of(&history);
         assert_eq!(moved.doubtful().collect::<Vec<_>>(), names);
-        assert!(!moved.is_written("f"));
+        assert_eq!(moved.written().next(), None);
     }
 }

@@ -29,6 +29,11 @@ pub struct LaunchRecord {
     /// what its end found changed, and new, of what its results are made of
     pub changed: Box<[String]>,
     pub appeared: Box<[String]>,
+    /// what it made where engines read
+    pub came: Box<[String]>,
+    /// hashes over the lines that it found and left in settings that launches change, by name
+    pub found: Box<[(String, String)]>,
+    pub left: Box<[(String, String)]>,
     /// its invocation launched simulated engines alone, which say nothing of how long others take
     pub simulated: bool,
     /// it is one of the A/A check of neighbours, and has no results
@@ -80,6 +85,11 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
+    /// Whether an earlier invocation made it than another one.
+    pub fn is_of_earlier(&self, other: &Self) -> bool {
+        self.session < other.session
+    }
+
     /// What this machine did to it, in words; `None` where it tells of its configuration.
     pub fn machine_s(&self, checks: Checks) -> Option<String> {
         if !self.is_the_machine_s(checks) {

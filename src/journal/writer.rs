@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Instant, SystemTime};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use super::event::{Event, Kind, VERSION};
 use super::history::History;
@@ -14,6 +15,9 @@ use super::reader::{JournalError, Requests, read_whole};
 use super::seal;
 use super::spare::Spare;
 use crate::secrets;
+
+/// How long the journal of one that was killed may take to be free.
+const GIVEN_BACK: Duration = Duration::from_secs(2);
 
 /// The one writer of a journal; the state directory's lock sees to that.
 pub struct Writer {
@@ -41,8 +45,13 @@ impl Writer {
         let last_word = std::fs::metadata(path).and_then(|m| m.modified()).ok();
         let io_error = |source: io::Error| JournalError::Io { path: path.to_owned(), source };
         let file = plain::open(OpenOptions::new().create(true).append(true), path).map_err(io_error)?;
-        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
-            return Err(JournalError::Owned { path: path.to_owned() });
+        // one that was just killed gives its files back one after another
+        let asked = Instant::now();
+        while matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+            if asked.elapsed() > GIVEN_BACK {
+                return Err(JournalError::Owned { path: path.to_owned() });
+            }
+            thread::sleep(Duration::from_millis(20));
         }
         let (mut history, whole) = read_whole(path, requests)?;
         history.for_next_session();
@@ -289,8 +298,13 @@ mod tests {
         let first = Writer::open(&path, Requests::Kept, Instant::now()).expect("opens");
         let second = Writer::open(&path, Requests::Kept, Instant::now()).map(drop);
         assert!(matches!(second, Err(JournalError::Owned { .. })), "{second:?}");
-        drop(first);
+        // of one that is just being killed it is free a moment later
+        let freed = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(100));
+            drop(first);
+        });
         Writer::open(&path, Requests::Kept, Instant::now()).expect("opens");
+        freed.join().expect("freed");
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub enum About {
     MissingBase { name: String },
     /// something of this kind that is called as another of it
     Second(Kind),
+    /// a step that is called as another one of its study
+    SecondStep,
     /// something of this kind that nothing uses
     Unused(Kind),
     /// something else stands where one of this kind was to be named

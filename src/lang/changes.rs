@@ -39,13 +39,24 @@ pub(super) fn mended(text: &str, fixes: &[&Diagnostic]) -> (String, Step) {
         numbered.flat_map(|(n, d)| d.edits.iter().map(move |e| (n, e))).collect();
     edits.sort_by_key(|(_, e)| (e.span.start, e.span.end));
     let (mut out, mut at, mut changes) = (String::with_capacity(text.len()), 0, Vec::new());
-    for (fix, edit) in edits {
+    for (n, (fix, edit)) in edits.iter().enumerate() {
         let place = edit.span.range();
         let (Some(kept), Some(was)) = (text.get(at..place.start), text.get(place.clone())) else { continue };
-        out.push_str(kept);
+        // what goes at the end of a line takes the spaces around it along, if nothing is written there
+        let behind = &text[place.end..];
+        let end = place.end + behind.len() - behind.trim_start_matches([' ', '\t']).len();
+        let last = edits.get(n + 1).is_none_or(|(_, next)| next.span.start as usize > end);
+        let ends = text[end..].is_empty() || text[end..].starts_with(['\n', '\r']);
+        let place = if edit.text.is_empty() && !was.trim().is_empty() && ends && last {
+            at + kept.trim_end_matches([' ', '\t']).len()..end
+        } else {
+            place
+        };
+        let was = &text[place.clone()];
+        out.push_str(&text[at..place.start]);
         let (before, behind) = shared(was, &edit.text);
         let new = out.len() + before..out.len() + edit.text.len() - behind;
-        changes.push(Change { old: place.start + before..place.end - behind, new, fix });
+        changes.push(Change { old: place.start + before..place.end - behind, new, fix: *fix });
         out.push_str(&edit.text);
         at = place.end;
     }
@@ -195,6 +206,20 @@ mod tests {
         assert_eq!((back(3, 4), back(0, 9), back(4, 6)), (2..3, 0..9, 2..4));
         let on = |from: usize, to: usize| after(at(from, to), &step).range();
         assert_eq!((on(0, 2), on(3, 6), on(8, 10), on(2, 3)), (0..2, 5..8, 8..10, 2..5));
+    }
+
+    #[test]
+    fn what_goes_at_the_end_of_a_line_leaves_no_spaces() {
+        let without_last = |text: &str| {
+            let place = text.rfind("--a").expect("there");
+            let place = at(place, place + "--a".len());
+            let d = Diagnostic::new(Code::FlagTwice, place, "twice").edit(place, "");
+            mended(text, &[&d])
+        };
+        let (text, step) = without_last("--a   --a\n--b");
+        assert_eq!((text.as_str(), before(at(4, 7), &step).range()), ("--a\n--b", 10..13));
+        assert_eq!(without_last("--a --a # why").0, "--a  # why");
+        assert_eq!(without_last("  --a \n").0, "\n");
     }
 
     #[test]

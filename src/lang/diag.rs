@@ -7,6 +7,7 @@ use super::codes::Code;
 use super::invisible::shown;
 pub use super::sink::{Sink, Swap};
 use super::source::{FileId, Span};
+use super::stdlib;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -269,7 +270,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
 }
 
 /// Whether two names are the same but for a part that is another word, and no slip: `enable_noop` is not `enable_sp`, `s_seqs` not `v_seqs`.
-fn differ_in_a_part(a: &str, b: &str) -> bool {
+pub fn differ_in_a_part(a: &str, b: &str) -> bool {
     fn parts(name: &str) -> Vec<&str> {
         name.split(['_', '-', '.']).filter(|part| !part.is_empty()).collect()
     }
@@ -279,7 +280,10 @@ fn differ_in_a_part(a: &str, b: &str) -> bool {
     let (own, other) = (a[begin..a.len() - end].concat(), b[begin..b.len() - end].concat());
     let longer = own.chars().count().max(other.chars().count());
     let share = begin + end > 0 && !own.is_empty() && !other.is_empty();
-    share && strsim::damerau_levenshtein(&own, &other) * 3 > longer * 2
+    // `vllm_base` is no `trtllm_base`
+    let is_engine = |part: &str| stdlib::home("engine", part).is_some();
+    share && (is_engine(&own) && is_engine(&other))
+        || share && strsim::damerau_levenshtein(&own, &other) * 3 > longer * 2
 }
 
 /// The one of `known` that a word begins, as where somebody stopped typing.

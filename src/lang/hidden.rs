@@ -13,6 +13,7 @@ use super::diag::{self, About, Diagnostic, Edit, Severity};
 use super::effort::Effort;
 use super::fix::{apart, fix_of};
 use super::numbering::Numbering;
+use super::sema::scope::Kind;
 use super::source::Span;
 
 /// Adds to what a first reading found what [`hidden_by`] its mistakes is, and to its files those that only later readings meet.
@@ -41,6 +42,11 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
         if fixes.is_empty() {
             break;
         }
+        // which flags there are follows from the names of engines, which are mended before all else
+        let (engines, others): (Vec<_>, Vec<_>) =
+            fixes.iter().copied().partition(|d| names_an_engine(d, &now));
+        let by_name = !engines.is_empty();
+        let fixes = if by_name { engines } else { others };
         let (next, step) = mended(&now, &fixes);
         let Some(read) = effort.read(&next) else { break };
         let fresh = fresh(&there, &fixes, &read, &step);
@@ -59,7 +65,8 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
         let of_another =
             |d: &Diagnostic| step.iter().any(|c| asks_otherwise(fixes[c.fix], d) && touches(d, &c.new));
         // what a name was guessed for is used only if that is right
-        guessed_a_name |= fixes.iter().any(|f| is_guess(f) && f.code == Code::UnknownName);
+        guessed_a_name |=
+            fixes.iter().any(|f| is_guess(f) && f.code == Code::UnknownName || stands_for_another(f));
         // `use std/metrics { , a }`: what was to stand there is imported once it does
         lost_an_import |= fixes.iter().any(|f| takes_a_comma(f, &now));
         // what an engine has of one whose name was guessed, that one may have otherwise
@@ -70,13 +77,22 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
         let guessed = |d: &Diagnostic| {
             unsure_places.iter().any(|place| touches(d, place) || of_guessed(d, place))
                 || of_another(d)
+                || of_its_like(d, &fixes)
                 || guessed_a_name && d.code == Code::Unused
+                // which of two was to have another name is a guess
+                || of_its_name(d) && fixes.iter().any(|f| f.code == Code::DeclaredTwice)
                 || lost_an_import && matches!(d.about, About::Missing { library: Some(_), .. })
         };
         let shown: Vec<_> =
             fresh.into_iter().filter(|d| d.severity() != Severity::Note && !guessed(d)).collect();
         let gone = gone(&there, &fixes, &read, &step);
         steps.push(step);
+        let follows = |o: &&Diagnostic| {
+            matches!(o.code, Code::UnknownName | Code::UnknownPoint)
+                || by_name && matches!(o.code, Code::UnknownFlag | Code::BadFlagValue)
+        };
+        let none: Vec<_> = gone.iter().filter(follows).map(|o| (o.code, origin(o.span, &steps))).collect();
+        found.retain(|o| !none.contains(&(o.code, o.span)));
         for fresh in shown {
             let d = by_its_text((text, &next), fresh, in_place(fresh, &steps));
             let follows = goes_with_its_space(text, found, &d)
@@ -106,18 +122,69 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
         (now, there) = (next, read);
     }
     forget_doubts(found, &there, &steps);
+    tell_once(found);
     diag::sort(found);
+}
+
+/// A word that cannot stand there and, written as it could, would be nobody's name (`baseline VLLM_BASE`) is one mistake, and no case of
+/// letters mends it.
+fn tell_once(found: &mut Vec<Diagnostic>) {
+    let is_of_nobody = |d: &Diagnostic| {
+        matches!(d.code, Code::UnknownName | Code::UnknownMetric) && d.is_error() && is_here(d.span)
+    };
+    let names: Vec<(Span, Option<String>)> =
+        found.iter().filter(|d| is_of_nobody(d)).map(|d| (d.span, d.help.clone())).collect();
+    let mut told = Vec::new();
+    for d in found.iter_mut().filter(|d| d.code == Code::Unexpected && !d.edits.is_empty()) {
+        if let Some((at, help)) = names.iter().find(|(at, _)| *at == d.span) {
+            d.edits.clear();
+            d.help.clone_from(help);
+            told.push(*at);
+        }
+    }
+    found.retain(|d| !(is_of_nobody(d) && told.contains(&d.span)));
 }
 
 /// Whether a doubt of what a condition asks for may be none with another unit, `> 0.1`, or sign, `=> 2s`, than the fix writes.
 fn asks_otherwise(fix: &Diagnostic, d: &Diagnostic) -> bool {
     match fix.code {
         Code::MissingUnit => {
-            matches!(d.code, Code::WrongWay | Code::NeverFires | Code::AlwaysFires | Code::SettledGuard)
+            matches!(
+                d.code,
+                Code::WrongWay
+                    | Code::NeverFires
+                    | Code::AlwaysFires
+                    | Code::SettledGuard
+                    | Code::Implausible
+            )
         }
         Code::Unexpected => d.code == Code::WrongWay,
         _ => false,
     }
+}
+
+/// Whether an engine is called there as none is: its name, where it is declared, used or imported.
+fn names_an_engine(fix: &Diagnostic, text: &str) -> bool {
+    let declares = || text[fix.span.line_in(text).range()].starts_with("engine ");
+    fix.code == Code::UnknownImport
+        || fix.code == Code::UnknownName
+            && (fix.about.missing_kind() == Some(Kind::Engine) || is_here(fix.span) && declares())
+}
+
+/// Whether it is wrong because of what a name stands for: with the other one of two that are called alike it may be right.
+fn of_its_name(d: &Diagnostic) -> bool {
+    matches!(d.code, Code::UnknownPoint | Code::UnknownFlag | Code::FlagVersion | Code::BadFlagValue)
+}
+
+/// Whether a doubt is of an engine of the library in the place of one that was declared here, or named where none belongs.
+fn of_its_like(d: &Diagnostic, fixes: &[&Diagnostic]) -> bool {
+    let codes = [Code::VersionMissing, Code::TooLong, Code::OnlyBase, Code::SameTwice];
+    codes.contains(&d.code) && fixes.iter().any(|f| stands_for_another(f))
+}
+
+/// Whether something is taken for what a name was to be: another kind of thing, or what the library has under that name.
+fn stands_for_another(fix: &Diagnostic) -> bool {
+    matches!(fix.about, About::Instead(_) | About::Missing { library: Some(_), .. })
 }
 
 /// Whether a comma of a `use` is taken away.

@@ -48,6 +48,17 @@ impl Span {
         Span::new(self.file, start..end)
     }
 
+    /// The same, without the head of an engine whose block begins on it.
+    #[must_use]
+    pub fn line_of_engine_in(self, text: &str) -> Span {
+        let line = self.line_in(text);
+        let from = line.start as usize;
+        let said = &text[line.range()];
+        let head = said.trim_start().starts_with("engine ");
+        let body = said.find('{').map(|n| from + n + 1).filter(|n| head && *n <= self.start as usize);
+        body.map_or(line, |body| Span::new(self.file, body..line.end as usize))
+    }
+
     /// The smallest one of whole characters that holds it: a name that stands in for one that cannot be read may end within one of those.
     #[must_use]
     pub fn whole_in(self, text: &str) -> Span {

@@ -10,7 +10,7 @@ pub fn suggest(value: f64, written: &str) -> Vec<String> {
     if written == "Ti" {
         return vec![format!("{}Gi", round(value * 1024.0))];
     }
-    if matches!(written, "day" | "days") {
+    if matches!(written, "d" | "day" | "days") {
         return vec![format!("{}h", round(value * 24.0))];
     }
     if matches!(written, "gpuh" | "gpu-h" | "gpu_h" | "GPUh" | "gpu_hours" | "gpuhours") {
@@ -75,6 +75,11 @@ pub fn names(text: &str) -> Vec<&'static str> {
         "percent" | "pct" => vec!["%"],
         // `3x`, and `0f` as other languages write a number
         "x" | "f" => vec![""],
+        // `GBytes`; a small letter in front of it may be either unit
+        _ if bytes_of(text).is_some() => {
+            let bytes = bytes_of(text).unwrap_or_default();
+            UNITS.iter().copied().find(|u| *u == bytes).map_or_else(|| names(bytes), |unit| vec![unit])
+        }
         _ => UNITS
             .iter()
             .copied()
@@ -83,6 +88,12 @@ pub fn names(text: &str) -> Vec<&'static str> {
             .into_iter()
             .collect(),
     }
+}
+
+/// `GB` of `GBytes`.
+fn bytes_of(text: &str) -> Option<&str> {
+    let bytes = text.strip_suffix("ytes").or_else(|| text.strip_suffix("yte"))?;
+    (bytes.len() > 1 && bytes.ends_with(['B', 'b'])).then_some(bytes)
 }
 
 /// A unit with a slip in it. Only of units whose slips are no other unit: `kWh` is no `kW`, `TiB` no `GiB`, `tok/m` no `tok/s`.
@@ -142,6 +153,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn bytes_may_be_written_out() {
+        assert_eq!(suggest(150.0, "GBytes"), ["150GB"]);
+        assert_eq!(suggest(1.0, "GiByte"), ["1GiB"]);
+        assert_eq!(suggest(2.0, "Gbytes"), ["2GiB", "2GB"]);
+    }
+
+    #[test]
     fn only_what_is_sure_is_mended() {
         assert_eq!(mended("32K"), None);
         assert_eq!(mended("5sec").as_deref(), Some("5s"));
@@ -167,6 +185,7 @@ mod tests {
         assert_eq!(one(1.0, "Ti"), "1024Gi");
         assert_eq!(one(2.0, "krps"), "2000/s");
         assert_eq!(one(1.5, "days"), "36h");
+        assert_eq!(one(2.0, "d"), "48h");
         assert_eq!(one(20.0, "gpuh"), "20 gpu_hours");
         assert_eq!(in_unit(5.0, "k", "tok/s"), "5000tok/s");
         assert_eq!(in_unit(2.0, "Ki", "/s"), "2048/s");
@@ -174,7 +193,7 @@ mod tests {
 
     #[test]
     fn no_unit_is_taken_for_another_that_looks_alike() {
-        for other in ["mW", "Wh", "tok/m", "eur", "ns", "d", "nJ"] {
+        for other in ["mW", "Wh", "tok/m", "eur", "ns", "nJ"] {
             assert_eq!(suggest(5.0, other), Vec::<String>::new(), "{other}");
         }
         assert_eq!(suggest(70.0, "GIB"), ["70GiB"]);

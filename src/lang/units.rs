@@ -211,6 +211,11 @@ pub const UNITS: &[&str] = &[
     "kB", "KiB", "MB", "MiB", "GB", "GiB", "J", "kJ", "W", "kW", "usd", "usd/h",
 ];
 
+/// The units that quantities of a kind are given in.
+pub fn of(dim: Dim) -> impl Iterator<Item = &'static str> {
+    UNITS.iter().copied().filter(move |u| unit(u).is_some_and(|(_, d)| d == dim))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -43,15 +43,16 @@ fn each_apart(analysis: &Analysis) -> Option<Vec<Diagnostic>> {
             found.extend(of_track(analysis, study, &track.engine));
         }
         for rule in &study.prune {
-            let sure = looked.rules.get(&rule.span).map(|(verdict, _)| *verdict);
-            let sure = sure.filter(|v| idle(*v, rule).is_some_and(|d| torn.spares(&d, &rest)));
-            join(&mut rules, rule, sure.unwrap_or(Verdict::Depends));
+            let known = looked.rules.get(&rule.span).map(|(verdict, _, place)| (*verdict, *place));
+            let sure = known.filter(|(v, at)| idle(*v, rule, *at).is_some_and(|d| torn.spares(&d, &rest)));
+            let (verdict, place) = sure.unwrap_or((Verdict::Depends, rule.span));
+            join(&mut rules, rule, verdict, place);
         }
     }
     // a study that could not be made out may be what a rule of the file is there for
     let declared = analysis.modules.root().file.items.iter().filter(|i| matches!(i, Item::Study(_))).count();
     if analysis.program.studies.len() == declared {
-        found.extend(rules.into_values().filter_map(|(verdict, rule)| idle(verdict, rule)));
+        found.extend(rules.into_values().filter_map(|(verdict, rule, place)| idle(verdict, rule, place)));
     }
     let mut seen = HashSet::new();
     found.retain(|d| seen.insert((d.code, d.span)));

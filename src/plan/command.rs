@@ -49,7 +49,8 @@ pub struct Published {
     pub hidden: Vec<String>,
 }
 
-/// The command that people copy: the serve words that hold `{host}` or `{port}` are left out with the option before them.
+/// The command that people copy: the serve words that hold `{host}` or `{port}` are left out with the option before them. In a text for a
+/// shell they are for people to fill in.
 pub fn to_copy(config: &Config) -> Command {
     let mut env = env(config, None);
     for (name, value) in &mut env {
@@ -160,7 +161,8 @@ fn serve_words(config: &Config, address: Option<Address<'_>>) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for word in shell_words::split(&config.engine.serve).unwrap_or_default() {
         let places = word.contains("{host}") || word.contains("{port}");
-        if places && address.is_none() {
+        // a text for a shell is more than that
+        if places && address.is_none() && !word.contains(char::is_whitespace) {
             let after_option =
                 out.len() > 1 && out.last().is_some_and(|o| o.starts_with('-') && !o.contains('='));
             if after_option && !word.starts_with('-') {

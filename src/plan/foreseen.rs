@@ -29,10 +29,13 @@ fn measured(study: &Study) -> &[String] {
 /// Readings of a percentile that the requests of a profile do not hold up.
 fn too_few(program: &Program, study: &Study) -> Vec<Diagnostic> {
     let steps = measured(study);
-    let objective = study.objective.iter().map(|o| (&o.expr, study.span, steps));
-    let required =
-        study.require.iter().map(|r| (&r.expr, r.span, r.on.as_ref().map_or(steps, std::slice::from_ref)));
-    let rules = study.prune.iter().map(|r| (&r.when, r.span, steps));
+    let is_far_out = |e: &Expr| far_out(e).is_some();
+    let objective = study.objective.iter().map(|o| (&o.expr, o.span, steps));
+    let required = study
+        .require
+        .iter()
+        .map(|r| (&r.expr, r.place_of(is_far_out), r.on.as_ref().map_or(steps, std::slice::from_ref)));
+    let rules = study.prune.iter().map(|r| (&r.when, r.place_of(is_far_out), steps));
     // one load that is too short is one mistake, wherever it is read
     let mut found: IndexMap<&str, Diagnostic> = IndexMap::new();
     for (expr, span, profiles) in objective.chain(required).chain(rules) {

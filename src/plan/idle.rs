@@ -8,11 +8,15 @@ use crate::lang::sema::program::{Expr, Prune};
 use crate::lang::source::{FileId, Span};
 
 /// What each rule of a file comes to, by its place.
-pub(super) type Rules<'a> = HashMap<Span, (Verdict, &'a Prune)>;
+pub(super) type Rules<'a> = HashMap<Span, (Verdict, &'a Prune, Span)>;
 
-/// A rule of the file must be idle in each of its studies.
-pub(super) fn join<'a>(rules: &mut Rules<'a>, rule: &'a Prune, verdict: Verdict) {
-    rules.entry(rule.span).and_modify(|v| v.0 = v.0.and(verdict)).or_insert((verdict, rule));
+/// A rule of the file must be idle in each of its studies; `place` is the part of it that makes it so.
+pub(super) fn join<'a>(rules: &mut Rules<'a>, rule: &'a Prune, verdict: Verdict, place: Span) {
+    let known = rules.entry(rule.span).or_insert((verdict, rule, place));
+    known.0 = known.0.and(verdict);
+    if known.2 != place {
+        known.2 = rule.span;
+    }
 }
 
 /// What a condition comes to in every configuration of a study.
@@ -30,7 +34,7 @@ impl Verdict {
 }
 
 /// What is to be said of a rule of the file that is idle in each of its studies.
-pub(super) fn idle(verdict: Verdict, rule: &Prune) -> Option<Diagnostic> {
+pub(super) fn idle(verdict: Verdict, rule: &Prune, place: Span) -> Option<Diagnostic> {
     // an imported rule is kept for other studies too
     if rule.span.file != FileId::default() {
         return None;
@@ -38,7 +42,7 @@ pub(super) fn idle(verdict: Verdict, rule: &Prune) -> Option<Diagnostic> {
     match verdict {
         Verdict::Never => {
             let message = format!("the rule `{}` can never fire", rule.name);
-            let d = Diagnostic::new(Code::NeverFires, rule.span, message).label("holds for nothing here");
+            let d = Diagnostic::new(Code::NeverFires, place, message).label("holds for nothing here");
             if let Some(flag) = compared_with_auto(&rule.when) {
                 return Some(d.help(format!(
                     "a flag that is `auto` counts as not there, and no comparison with what is not there is met: `not given {flag}` \

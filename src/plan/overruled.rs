@@ -35,7 +35,8 @@ fn told(rule: &Prune, bound: f64, adopt: f64) -> Diagnostic {
         percent(bound),
         percent(adopt)
     );
-    let d = Diagnostic::new(Code::Overruled, rule.span, message).label("prunes what would be adopted");
+    let at = rule.place_of(|e| pruned_below(e).is_some());
+    let d = Diagnostic::new(Code::Overruled, at, message).label("prunes what would be adopted");
     d.help(format!(
         "a loss is written with its sign, `gain < -{0}`; if less is not worth it, say so: `adopt gain >= {0}`",
         percent(bound)

@@ -24,6 +24,8 @@ const TOO_MANY_AXES: usize = MOST_COMBINATIONS.ilog2() as usize + 1;
 /// Every engine that a study names.
 pub fn engines(program: &Program, study: &Study) -> Vec<Arc<Engine>> {
     let mut names: Vec<&str> = vec![&study.baseline];
+    // also one of which no step could be read
+    names.extend(study.tracks.iter().map(|t| t.engine.as_str()));
     for step in &study.steps {
         names.extend(step.track.as_deref());
         if let From::Engine(name) = &step.from {

@@ -5,7 +5,7 @@ use super::eval::{Before, condition};
 use super::itself::of_itself;
 use crate::lang::codes::Code;
 use crate::lang::sema::bounds::simplified;
-use crate::lang::sema::program::Study;
+use crate::lang::sema::program::{Expr, Study};
 use crate::lang::{Diagnostic, Program};
 
 /// Whether one is not met whatever is measured, so that it excludes all that is like the baseline.
@@ -20,7 +20,7 @@ pub fn excludes(program: &Program, study: &Study) -> bool {
 pub fn unmet(program: &Program, study: &Study) -> Vec<Diagnostic> {
     let Some(engine) = program.engines.get(&study.baseline) else { return Vec::new() };
     let baseline = Config::declared(engine, study);
-    let never = |e| condition(&simplified(e), &Before(&baseline)) == Some(false);
+    let never = |e: &Expr| condition(&simplified(e), &Before(&baseline)) == Some(false);
     let wrong = study.require.iter().filter_map(|r| match never(&r.expr) {
         true => Some((r, "false for it as declared", "mend the requirement")),
         false if of_itself(&r.expr) == Some(false) => Some((
@@ -33,7 +33,8 @@ pub fn unmet(program: &Program, study: &Study) -> Vec<Diagnostic> {
     wrong
         .map(|(r, label, mend)| {
             let message = format!("the baseline `{}` does not meet this requirement", study.baseline);
-            Diagnostic::new(Code::Impossible, r.span, message).label(label).help(format!(
+            let at = r.place_of(|e| never(e) || of_itself(e) == Some(false));
+            Diagnostic::new(Code::Impossible, at, message).label(label).help(format!(
                 "the study would end at its first launch and recommend nothing: {mend}, or keep candidates out by `prune`"
             ))
         })

@@ -2,6 +2,7 @@
 //! configuration. They are warnings, found before anything runs, with a bounded amount of work: where a space is too big to be sure,
 //! nothing is said.
 
+use std::cell::RefCell;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread;
@@ -31,8 +32,9 @@ use super::undrafted::undrafted;
 use super::unstated::unstated;
 use crate::lang::codes::Code;
 use crate::lang::diag::sort;
+use crate::lang::sema::axis_in_place_of_another;
 use crate::lang::sema::bounds::simplified;
-use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Step, Study};
+use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Prune, Step, Study};
 use crate::lang::sema::schema::{Found, Schema, Setting, key};
 use crate::lang::sema::typed::typed;
 use crate::lang::source::Span;
@@ -55,6 +57,7 @@ pub fn reviewed(mut analysis: Analysis) -> Analysis {
     without_bases_told(&analysis, &mut found);
     if !found.is_empty() {
         analysis.diagnostics.extend(found);
+        axis_in_place_of_another(&mut analysis.diagnostics, &analysis.modules);
         sort(&mut analysis.diagnostics);
     }
     analysis
@@ -82,9 +85,9 @@ pub(super) fn review(program: &Program) -> Vec<Diagnostic> {
     let (mut found, mut rules) = (Vec::new(), Rules::new());
     for half in looked {
         found.extend(half.found);
-        half.rules.into_values().for_each(|(verdict, rule)| join(&mut rules, rule, verdict));
+        half.rules.into_values().for_each(|(verdict, rule, place)| join(&mut rules, rule, verdict, place));
     }
-    found.extend(rules.into_values().filter_map(|(verdict, rule)| idle(verdict, rule)));
+    found.extend(rules.into_values().filter_map(|(verdict, rule, place)| idle(verdict, rule, place)));
     let mut seen = HashSet::new();
     found.retain(|d| seen.insert((d.code, d.span)));
     found
@@ -130,7 +133,8 @@ impl<'a> Looked<'a> {
         for rule in &study.prune {
             let verdict = review.verdict(&rule.when);
             certain |= verdict == Verdict::Always;
-            join(&mut self.rules, rule, verdict);
+            let place = review.never_met(rule, verdict);
+            join(&mut self.rules, rule, verdict, place);
         }
         for step in &study.steps {
             found.extend(review.guard(step));
@@ -185,6 +189,16 @@ impl<'a> Review<'a, '_> {
     /// What a rule comes to, which never excludes the baseline.
     fn verdict(&mut self, when: &Expr) -> Verdict {
         self.verdict_among(when, u32::MAX, true, None)
+    }
+
+    /// Where the part of a rule stands that is never met, if one alone is.
+    fn never_met(&mut self, rule: &Prune, verdict: Verdict) -> Span {
+        if verdict != Verdict::Never || rule.parts.len() < 2 {
+            return rule.span;
+        }
+        let review = RefCell::new(self);
+        let never = |part: &Expr| review.borrow_mut().verdict(part) == Verdict::Never;
+        rule.when.place_of(&rule.parts, rule.span, never)
     }
 
     /// The same among configurations that need so many GPUs at most, or that only some points make; without the baseline where that is

@@ -14,6 +14,7 @@ use crate::lang::diag::About;
 use crate::lang::sema::program::{Change, Engine, Expr, Prune, Step, Study};
 use crate::lang::sema::schema::key;
 use crate::lang::source::Span;
+use crate::lang::syntax::Block;
 use crate::lang::{Analysis, Diagnostic, Program};
 
 mod concern;
@@ -40,7 +41,7 @@ pub(super) struct Torn {
     candidates: Candidates,
     /// profiles of which nobody knows how long their requests are
     loads: HashSet<String>,
-    /// the names of profiles that have a mistake, or derive from one that has
+    /// the names of profiles of which nobody knows how many requests there are
     profiles: Vec<Span>,
     /// where nothing else is told: the items and lines that have errors
     places: Vec<Span>,
@@ -54,13 +55,23 @@ enum Candidates {
     Some,
     /// some are, and nobody knows what they vary
     Unread,
-    /// they may be anything
+    /// they may be those of any engine
     Any,
+    /// the same, and nobody knows what some engine or axis is
+    Vague,
 }
 
 /// Whether a line that could not be read may say how many GPUs there are.
 fn lost_gpus(search: &Search<'_>) -> bool {
-    search.studies().any(|s| s.unread.contains(&"gpus"))
+    let nobodys = About::NoSetting(Block::Study);
+    search.studies().any(|s| s.unread.contains(&"gpus")) || search.errors().any(|d| d.about == nobodys)
+}
+
+/// Whether all engines of a file derive from one that declares their flags.
+fn is_of_one_schema(program: &Program) -> bool {
+    let mut engines = program.engines.values();
+    let first = engines.next();
+    first.is_some_and(|first| engines.all(|e| Arc::ptr_eq(&e.schema, &first.schema)))
 }
 
 impl Torn {
@@ -75,7 +86,9 @@ impl Torn {
         let words = || text.split(|c| !word(c)).filter(|w| !w.is_empty());
         let upper = |w: &&str| w.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
         let based = studies().all(|s| !s.baseline.is_empty());
-        let candidates = if search.vague || !based || words().any(|w| w == "engine") {
+        let candidates = if search.vague || !based {
+            Candidates::Vague
+        } else if words().any(|w| w == "engine") {
             Candidates::Any
         } else if search.unread {
             Candidates::Unread
@@ -154,10 +167,14 @@ impl Torn {
             |s: &Step| s.when.as_ref().is_some_and(|g| g.span == at && !g.expr.reads_configuration());
         // `p90(ttft) > -4s` is so whatever was measured
         let measured = |r: &Prune| holds(r.span, at) && !r.when.reads_configuration();
+        // which engines are varied decides nothing where all read their flags alike
+        let by_its_points = found.code == Code::SameTwice
+            && self.candidates != Candidates::Vague
+            && is_of_one_schema(program);
         let known = match found.code {
             Code::SettledGuard if program.studies.iter().flat_map(|s| &s.steps).any(timeless) => true,
             Code::AlwaysFires if program.studies.iter().flat_map(|s| &s.prune).any(measured) => true,
-            _ if of_candidates && self.candidates == Candidates::Any => false,
+            _ if of_candidates && self.may_be_any() && !by_its_points => false,
             Code::OnlyBase => !steps.any(|s| self.changes(s) || self.holds_points(s)),
             // a step that is lost may set what these candidates need
             Code::Unreachable if self.loses_steps() && steps.clone().next().is_some() => false,
@@ -169,14 +186,14 @@ impl Torn {
             Code::NeverFires => program.studies.iter().all(|s| !s.steps.is_empty()),
             // what a step that is known would change is in none of those that are left
             Code::AlwaysFires | Code::SettledGuard => self.candidates != Candidates::Unread,
-            Code::Undrafted => self.drafts.is_none() && self.candidates != Candidates::Any,
+            Code::Undrafted => self.drafts.is_none() && !self.may_be_any(),
             Code::GpusUnstated => {
                 // what an engine needs as declared is so whatever candidates are lost
                 let flags =
                     if matches!(found.about, About::Engine(_)) { &self.declared } else { &self.unsure.flags };
                 let sized = |e: &Arc<Engine>| !Asked::of(&[], true, e).flags.is_disjoint(flags);
                 let stated = self.stated || self.gpus;
-                !stated && self.candidates != Candidates::Any && !program.engines.values().any(sized)
+                !stated && !self.may_be_any() && !program.engines.values().any(sized)
             }
             // what steps measure is in a line that could not be read
             Code::FewRequests | Code::NeverBinds if program.studies.iter().any(|s| s.objective.is_none()) => {
@@ -185,7 +202,7 @@ impl Torn {
             Code::FewRequests => !found.related.iter().any(|(at, _)| self.profiles.contains(at)),
             Code::NeverBinds => {
                 let is_sure = !self.unsure.flags.contains(BATCH) && !steps.any(|s| self.holds_points(s));
-                self.profiles.is_empty() && self.candidates != Candidates::Any && is_sure
+                self.profiles.is_empty() && !self.may_be_any() && is_sure
             }
             Code::Overruled => !self.adopt,
             Code::TooLong => !program.engines.values().any(|e| !self.unsure.flags.is_disjoint(&limits(e))),
@@ -196,6 +213,10 @@ impl Torn {
 
     fn holds(&self, place: Span) -> bool {
         self.places.iter().any(|p| holds(*p, place))
+    }
+
+    fn may_be_any(&self) -> bool {
+        matches!(self.candidates, Candidates::Any | Candidates::Vague)
     }
 
     fn loses_steps(&self) -> bool {

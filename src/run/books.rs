@@ -1,7 +1,10 @@
 //! What of a launch goes into the journal: that it begins and where, what its loads measured, and that nothing of it is left.
 
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use indexmap::IndexMap;
 
@@ -9,18 +12,24 @@ use super::event::Event;
 use super::execution::Execution;
 use super::launch::{LaunchEnd, LoadResult};
 use super::order::{self, LoadOrder};
-use super::provenance::Stamps;
+use super::provenance::{File, Stamps};
 use super::serve_id::serve_id;
 use super::task::{Ground, Purpose, Task};
 use super::yard::Berth;
 use super::{container, cores, provenance, questions};
 use crate::journal::{
-    Conditions, Contained, Installed, JournalError, Kind, LaunchTimes, PUT_BACK, Slot, between, moved,
+    Conditions, Contained, Installed, JournalError, Kind, LaunchTimes, Moved, Opened, PUT_BACK, Slot,
+    between, moved,
 };
 use crate::judge::neighbours::{self, Sample};
 use crate::judge::{Run, Setup, Wanted};
 use crate::lang::sema::program::{Engine, Via};
 use crate::plan::command;
+use crate::plan::config::short_hash;
+
+/// So long after its server is ready what a launch opens still counts: engines read some files with their first requests, and whatever
+/// goes through a directory hours later is somebody else.
+const SETTLES: Duration = Duration::from_mins(1);
 
 /// Writes down that a launch begins, and says so.
 pub fn begin(
@@ -42,6 +51,7 @@ pub fn begin(
         container: contained(x, &config.engine),
         model_files: x.models.get(&config.model).map(|m| m.identity.clone()),
         installed: installed(x, &config.engine),
+        found: found(x),
         slot: slot(&task.berth, &ground.open.borrow()),
         check: task.purpose != Purpose::Measure,
     })?;
@@ -63,6 +73,14 @@ fn installed(x: &Execution<'_>, engine: &Engine) -> Option<Installed> {
     let (id, libraries) = x.standing().libraries(engine)?;
     let told = x.journal.history().libraries(&id).is_some();
     (!told).then_some(Installed { id, libraries })
+}
+
+/// What it finds of the settings that launches before it left changed.
+fn found(x: &Execution<'_>) -> BTreeMap<String, String> {
+    let history = x.journal.history();
+    let left: BTreeSet<&String> =
+        history.launches().iter().flat_map(|l| &l.left).map(|(name, _)| name).collect();
+    if left.is_empty() { BTreeMap::new() } else { x.standing().settings(left.into_iter()) }
 }
 
 fn slot(berth: &Berth, beside: &[String]) -> Option<Slot> {
@@ -87,7 +105,7 @@ pub fn gone(
     task: &Task,
     launch: &str,
     mut times: LaunchTimes,
-    (changed, appeared): (Vec<String>, Vec<String>),
+    moves: Moves,
     ended: &LaunchEnd,
 ) -> Result<(), JournalError> {
     let now = x.journal.elapsed_s();
@@ -99,7 +117,20 @@ pub fn gone(
         LaunchEnd::Unclean(left) => left.iter().map(ToString::to_string).collect(),
         _ => Vec::new(),
     };
-    x.journal.append(Kind::Gone { launch: launch.to_owned(), times, gpus, changed, appeared, stuck })
+    let (launch, Moves { changed, appeared, came, left }) = (launch.to_owned(), moves);
+    x.journal.append(Kind::Gone { launch, times, gpus, changed, appeared, came, left, stuck })
+}
+
+/// What was not the same at the end of a launch as at its beginning, by name.
+#[derive(Debug, Default)]
+pub struct Moves {
+    pub changed: Vec<String>,
+    /// what came to be of what its command names, and what was written of what may be the engine's
+    pub appeared: Vec<String>,
+    /// what it made where engines read
+    pub came: Vec<String>,
+    /// hashes over the lines of the settings that changed
+    pub left: BTreeMap<String, String>,
 }
 
 /// What of a launch's loads goes into the journal.
@@ -114,6 +145,12 @@ pub struct Books<'a> {
     stamps: Stamps,
     /// those of them that the engine may write
     perhaps_written: BTreeSet<String>,
+    /// what it opens; `None` where nothing can be seen of that
+    opened: Option<provenance::Opened>,
+    /// of that what counts, once the first load is over
+    files: OnceCell<Option<Opened>>,
+    /// when its server was ready
+    ready: &'a OnceLock<Instant>,
     /// of a check, which has no results
     runs: Vec<(String, Run)>,
 }
@@ -125,11 +162,43 @@ impl<'a> Books<'a> {
         task: &'a Task,
         launch: &'a str,
         loads: &'a [LoadOrder],
+        ready: &'a OnceLock<Instant>,
     ) -> Self {
         let conditions = made(x, setup, &task.wanted);
         let stamps = stamps(x, &task.wanted, &conditions, loads);
         let perhaps_written = x.standing().perhaps_written(&task.wanted.config);
-        Self { x, setup, task, launch, loads, conditions, stamps, perhaps_written, runs: Vec::new() }
+        let opened = follow(x, task, &conditions, loads);
+        let (files, runs) = (OnceCell::new(), Vec::new());
+        Self {
+            x,
+            setup,
+            task,
+            launch,
+            loads,
+            conditions,
+            stamps,
+            perhaps_written,
+            opened,
+            files,
+            ready,
+            runs,
+        }
+    }
+
+    /// Why files that the launch opens may change unseen.
+    pub fn missed(&self) -> Option<String> {
+        self.opened.as_ref()?.missed()
+    }
+
+    /// What the launch opened until the end of its first load, or until a while after its server was ready.
+    fn files(&self) -> Option<&Opened> {
+        let find = || {
+            let files = self.opened.as_ref()?.files(self.ready.get().map(|at| *at + SETTLES));
+            let files = self.x.standing().opened(files, self.conditions.first()?);
+            let id = short_hash(&serde_json::to_string(&files).unwrap_or_default());
+            (!files.is_empty()).then_some(Opened { id, files })
+        };
+        self.files.get_or_init(find).as_ref()
     }
 
     /// Takes the result of a load: it is on disk when this returns.
@@ -151,6 +220,11 @@ impl<'a> Books<'a> {
             return Ok(());
         }
         let mut made = self.conditions.get(r.index).cloned().map(Box::new);
+        let opened = made.as_mut().and_then(|made| {
+            let files = self.files()?;
+            made.opened = Some(files.id.clone());
+            self.x.journal.history().opened(made).is_none().then(|| files.clone())
+        });
         if let Some(made) = made.as_mut().filter(|_| !r.infrastructure) {
             made.blamed = self.x.standing().blamed(config, &run.outcome);
         }
@@ -165,11 +239,14 @@ impl<'a> Books<'a> {
             run,
             made,
             seed: Some(order.spec.seed),
+            opened,
         })
     }
 
     /// What changed of what its results are made of while it lived, and what of it came to be.
-    pub fn moved(&self) -> (Vec<String>, Vec<String>) {
+    pub fn moved(&self) -> Moves {
+        // before perflab itself reads them again
+        let seen = self.opened.as_ref().map(|opened| opened.files(None)).unwrap_or_default();
         let now = made(self.x, self.setup, &self.task.wanted);
         let pairs = self.conditions.iter().zip(&now);
         let (mut changed, mut appeared) =
@@ -184,13 +261,36 @@ impl<'a> Books<'a> {
             .filter(|w| !changed.iter().any(|c| c == w || w.starts_with(&format!("{c}: "))));
         // under a name of its own: one that an engine touches at each start is compared all the same
         let back: Vec<(&str, String)> = touched.map(|w| (w, format!("{w}{PUT_BACK}"))).collect();
-        // what its name leaves open is the engine's once a launch has written it
-        let is_engines = |word: &str| self.perhaps_written.contains(word);
+        // what its name leaves open is the engine's once a launch has written it, and only that
+        let history = self.x.journal.history();
+        let earlier = Moved::of(&history);
+        // what a launch made before is the engine's, also where it is read
+        let is_read = |word: &str| {
+            !earlier.is_made(word) && seen.iter().any(|f| f.name == word && f.is_read && !f.is_new)
+        };
+        let is_engines = |word: &str| self.perhaps_written.contains(word) && !is_read(word);
         let (own, mut changed): (Vec<String>, Vec<String>) = changed.into_iter().partition(|w| is_engines(w));
         appeared.extend(own);
         appeared.extend(back.iter().filter(|(w, _)| is_engines(w)).map(|(w, _)| (*w).to_owned()));
         changed.extend(back.into_iter().filter(|(w, _)| !is_engines(w)).map(|(_, told)| told));
-        (changed.into_iter().map(|what| self.in_full(what)).collect(), appeared)
+        let (read, written): (Vec<String>, Vec<String>) =
+            self.written(&seen).into_iter().partition(|name| is_read(name));
+        changed.extend(read);
+        appeared.extend(written);
+        let came = self.opened.as_ref().map(|opened| opened.came(&seen)).unwrap_or_default();
+        let left = self.x.standing().settings(changed.iter().chain(&appeared).chain(&came));
+        let changed = changed.into_iter().map(|what| self.in_full(what)).collect();
+        Moves { changed, appeared, came, left }
+    }
+
+    /// What it opened and what is not as it was then. Of what was read, by whomever, a person may have changed it; what was only written is
+    /// the engine's own.
+    fn written(&self, seen: &BTreeSet<File>) -> Vec<String> {
+        let (Some(files), standing) = (self.files(), self.x.standing()) else { return Vec::new() };
+        let is_touched = |name: &str| seen.iter().any(|f| f.name == name && f.is_other);
+        let is_other =
+            |(name, was): &(&String, &String)| is_touched(name) || standing.held(name).as_ref() != Some(*was);
+        files.files.iter().filter(is_other).map(|(name, _)| name.clone()).collect()
     }
 
     /// Says of an installation that changed what of it did.
@@ -220,6 +320,22 @@ impl<'a> Books<'a> {
         let sample = Sample { round: *round, alone: *alone, value };
         self.x.journal.append(Kind::Checked { launch: self.launch.to_owned(), of: of.clone(), sample })
     }
+}
+
+/// Sees from now on what a launch opens.
+fn follow(
+    x: &Execution<'_>,
+    task: &Task,
+    conditions: &[Conditions],
+    loads: &[LoadOrder],
+) -> Option<provenance::Opened> {
+    if task.purpose != Purpose::Measure {
+        return None;
+    }
+    let mut ground = x.standing().ground(&task.wanted.config, conditions.first()?)?;
+    let data = loads.iter().flat_map(|order| data_places(x, &task.wanted, order));
+    ground.spared.extend(data.map(|(_, path)| path).chain([x.dir.clone()]));
+    Some(provenance::Opened::begin(ground))
 }
 
 fn stamps(x: &Execution<'_>, wanted: &Wanted, conditions: &[Conditions], loads: &[LoadOrder]) -> Stamps {

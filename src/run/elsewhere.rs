@@ -43,15 +43,13 @@ impl Servers {
     pub async fn ask(
         &self,
         of: &Elsewhere<'_>,
-        history: &History,
+        measured: &Measured,
         cancel: &CancellationToken,
         tell: &mut Tell<'_>,
     ) -> Vec<String> {
-        let made = history.runs().iter().filter_map(|r| r.made.as_ref()?.running.as_ref());
-        let measured: BTreeSet<&str> = made.map(|r| r.url.as_str()).collect();
         let mut silent = Vec::new();
         for (config, url) in of.configs() {
-            if !measured.contains(url.as_str()) || cancel.is_cancelled() {
+            if !measured.0.contains(&url) || cancel.is_cancelled() {
                 continue;
             }
             match of.look(&url, &config, GLANCE, cancel, tell).await {
@@ -62,6 +60,16 @@ impl Servers {
             }
         }
         silent
+    }
+}
+
+/// The addresses of the servers on which something was measured.
+pub struct Measured(BTreeSet<String>);
+
+impl Measured {
+    pub fn of(history: &History) -> Self {
+        let made = history.runs().iter().filter_map(|r| r.made.as_ref()?.running.as_ref());
+        Self(made.map(|r| r.url.clone()).collect())
     }
 }
 
@@ -128,7 +136,8 @@ impl<'a> Elsewhere<'a> {
 
 /// Asks those on which something was measured, before any of that is used again.
 pub async fn ask(x: &Execution<'_>, tell: &mut Tell<'_>) -> Vec<String> {
-    x.servers.ask(&Elsewhere::of(x), &x.journal.history(), &x.signals.first, tell).await
+    let measured = Measured::of(&x.journal.history());
+    x.servers.ask(&Elsewhere::of(x), &measured, &x.signals.first, tell).await
 }
 
 /// Asks the server of a configuration before it is loaded, and waits for it; nothing to do for one of ours. The error says why it

@@ -34,7 +34,7 @@ const ATTEMPTS: usize = 3;
 pub type Ruler<'a> = dyn Fn(&str, u64, &Metrics) -> Option<RunOutcome> + Send + Sync + 'a;
 
 /// Writes down that a server answers: after so many seconds, and what it says of itself.
-pub type OnReady<'a> = dyn Fn(f64, &Says) -> Result<(), JournalError> + Send + Sync + 'a;
+pub type OnReady<'a> = dyn Fn(f64, &Says) -> Result<(), JournalError> + 'a;
 
 /// What carrying out a launch needs beside its loads.
 pub struct Crew<'a> {
@@ -344,7 +344,7 @@ fn another_version(
     why: &str,
     loads: usize,
     listener: &mut dyn Listener,
-    keep: &mut (dyn FnMut(LoadResult) -> Result<(), JournalError> + Send),
+    keep: &mut dyn FnMut(LoadResult) -> Result<(), JournalError>,
 ) -> Result<(), super::RunError> {
     listener.hear(&Event::LaunchFails { launch: crew.launch.to_owned(), reason: why.to_owned() });
     for index in 0..loads {

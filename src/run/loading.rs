@@ -28,7 +28,7 @@ use crate::load::{self, Ended, Header, LoadOutcome, RequestRecord, Sent, Summary
 const LOADS: usize = 3;
 
 /// Takes a result; it is on disk when this returns.
-pub type Keep<'k> = dyn FnMut(LoadResult) -> Result<(), JournalError> + Send + 'k;
+pub type Keep<'k> = dyn FnMut(LoadResult) -> Result<(), JournalError> + 'k;
 
 /// How a launch's loads ended.
 pub enum Loaded {
@@ -253,7 +253,7 @@ async fn one_load(
         let lost = match lost {
             Some(lost) => Some(undone::told_whole(lost, &outcome)),
             None if outcome.ended == Ended::Cancelled => None,
-            None => undone::lost_at_last((&mut outcome, over), crew, target).await,
+            None => undone::lost_at_last(&mut outcome, crew, target).await,
         };
         let over = over || lost.is_some() || outcome.ended != Ended::Whole;
         let Some(held) = held.filter(|_| !over && attempt < LOADS) else {

@@ -83,19 +83,33 @@ pub fn open(
     Ok(())
 }
 
-/// Which results of the study count no more, and why, a sentence for each reason.
+/// Which results of the study count no more and are measured again, and why, a sentence for each reason.
 pub fn measured_again(outdated: &[Outdated], walk: &Walk) -> Vec<String> {
-    let rows = walk.steps.iter().flat_map(|s| &s.rows).filter_map(|r| r.config.as_ref());
-    let wanted: HashSet<&str> = walk.baseline.iter().map(|(c, _)| c).chain(rows).map(Config::id).collect();
-    let mut counts: IndexMap<&str, usize> = IndexMap::new();
-    for one in outdated.iter().filter(|o| wanted.contains(o.config_id.as_str())) {
-        *counts.entry(&one.why).or_default() += 1;
-    }
     let sentence = |(why, n): (&str, usize)| match n {
         1 => format!("1 result does not count any more and is{AGAIN}{why}"),
         n => format!("{n} results do not count any more and are{AGAIN}{why}"),
     };
-    counts.into_iter().map(sentence).collect()
+    whys(outdated, walk).into_iter().map(sentence).collect()
+}
+
+/// The same where nothing is measured now: what is shown is what was.
+pub fn shown_as_was(outdated: &[Outdated], walk: &Walk) -> Vec<String> {
+    let sentence = |(why, n): (&str, usize)| match n {
+        1 => format!("1 result does not count any more, `perflab exec` measures it again: {why}"),
+        n => format!("{n} results do not count any more, `perflab exec` measures them again: {why}"),
+    };
+    whys(outdated, walk).into_iter().map(sentence).collect()
+}
+
+/// Why results of the study count no more, and how many for each reason.
+fn whys<'o>(outdated: &'o [Outdated], walk: &Walk) -> IndexMap<&'o str, usize> {
+    let rows = walk.steps.iter().flat_map(|s| &s.rows).filter_map(|r| r.config.as_ref());
+    let wanted: HashSet<&str> = walk.baseline.iter().map(|(c, _)| c).chain(rows).map(Config::id).collect();
+    let mut counts: IndexMap<&str, usize> = IndexMap::new();
+    for one in outdated.iter().filter(|o| wanted.contains(o.config_id.as_str())) {
+        *counts.entry(one.why.as_str()).or_default() += 1;
+    }
+    counts
 }
 
 /// What the last invocation that measured something said of results that count no more.
@@ -103,8 +117,11 @@ pub fn told_last(history: &History) -> &[String] {
     history.sessions().last().map_or(&[], |s| &s.again)
 }
 
-/// Of these sentences those that are still true: what was put back counts again.
+/// Of these sentences those that are still true: what was put back counts again, and then what was measured meanwhile does not.
 pub fn measured_again_still(history: &History, standing: &Standing<'_>) -> Vec<String> {
+    if standing.lacks_all_of_the_last(history) {
+        return Vec::new();
+    }
     let whys = standing.whys(history);
     let holds = |text: &&String| text.split_once(AGAIN).is_some_and(|(_, why)| whys.contains(why));
     told_last(history).iter().filter(holds).cloned().collect()

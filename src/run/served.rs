@@ -23,7 +23,7 @@ const READY_WITHIN: Duration = Duration::from_secs(5);
 const DESERTED: Duration = Duration::from_secs(5);
 
 /// Hears what is waited for.
-pub type Tell<'a> = dyn FnMut(String) + Send + 'a;
+pub type Tell<'a> = dyn FnMut(String) + 'a;
 
 /// Waits for an answer, and tells for what where it does not come at once.
 pub async fn telling<T>(

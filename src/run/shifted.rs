@@ -13,7 +13,13 @@ pub fn since_the_last(history: &History, launch: &str) -> bool {
     let alike = |(r, made): &(&RunRecord, &Conditions)| {
         &*r.run.launch != launch && r.profile_id == own.profile_id && made.engine == now.engine
     };
-    runs().find(alike).is_some_and(|(_, before)| differ(before, now))
+    let edited = |before: &Conditions| {
+        let (then, now) = (history.opened(before), history.opened(now));
+        then.zip(now).is_some_and(|(then, now)| {
+            then.iter().any(|(name, hash)| now.get(name).is_some_and(|h| h != hash))
+        })
+    };
+    runs().find(alike).is_some_and(|(_, before)| differ(before, now) || edited(before))
 }
 
 /// A file that only one of them has is a flag's own.

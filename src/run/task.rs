@@ -4,7 +4,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use super::books::{Books, begin, gone};
@@ -180,7 +180,9 @@ async fn launched(
     let trial = trial_id(&setup, config, wanted.profiles.first().map_or("", String::as_str));
     let dir = x.dir.join("trials").join(trial).join(&launch);
     let ruler = ruler(&setup, task);
+    let ready = OnceLock::new();
     let on_ready = |after_s: f64, says: &Says| {
+        ready.get_or_init(Instant::now);
         x.journal.append(Kind::Ready { launch: launch.clone(), after_s, says: says.clone() })
     };
     let crew = Crew {
@@ -199,7 +201,7 @@ async fn launched(
     let energy_before = energy_j(&crew).await;
     let began = Instant::now();
     let mut times = LaunchTimes::default();
-    let mut books = Books::new(x, &setup, task, &launch, &loads);
+    let mut books = Books::new(x, &setup, task, &launch, &loads, &ready);
     let mut keep = |r: LoadResult| books.keep(r);
     let mut ended = carry_out(&crew, &loads, &mut &ground.said, &mut keep, &mut times).await?;
     let energy_after = energy_j(&crew).await;
@@ -220,7 +222,12 @@ async fn launched(
     // nobody waits for GPUs that were not asked for
     times.drain_s = if gpus.is_empty() { 0.0 } else { (before + waiting.elapsed()).as_secs_f64() };
     let moved = books.moved();
-    let what = moved.0.clone();
+    let what = moved.changed.clone();
+    if let Some(text) = books.missed() {
+        said.hear(&Event::Warning {
+            text: format!("{launch}: {text}: an edit of what it read may be seen by its name alone"),
+        });
+    }
     gone(x, ground, task, &launch, times, moved, &ended)?;
     say_changed(x, ground, &launch, what);
     ground.said.hear(&Event::LaunchEnds { launch, took_s: began.elapsed().as_secs_f64() });

@@ -19,6 +19,8 @@ struct Silence {
     unanswered: usize,
     /// those of them that were sent after it
     sent_since: usize,
+    /// the server was heard in this load
+    heard: bool,
     lasted: Duration,
 }
 
@@ -29,7 +31,12 @@ impl Silence {
         let in_vain = records.iter().filter(|r| r.end_ns > last_word);
         let end = in_vain.clone().map(|r| r.end_ns).max()?;
         let sent_since = in_vain.clone().filter(|r| r.sent_ns >= last_word).count();
-        Some(Self { unanswered: in_vain.count(), sent_since, lasted: Duration::from_nanos(end - last_word) })
+        Some(Self {
+            unanswered: in_vain.count(),
+            sent_since,
+            heard: last_word > 0,
+            lasted: Duration::from_nanos(end - last_word),
+        })
     }
 
     fn failure(&self, planned: u64, more: &str) -> Failure {
@@ -51,7 +58,8 @@ fn last_word_ns(record: &RequestRecord) -> u64 {
 }
 
 /// Why the server of a load that is over is lost, if it fell silent before its end. Where too few requests met that to prove it, the
-/// server is asked whether it is ready; one that somebody else runs has been asked already.
+/// server is asked whether it is ready, and so is one of which the load heard nothing at all: it may be slower than its requests' limits
+/// and no more than that. One that somebody else runs has been asked already.
 pub async fn fell_silent(outcome: &LoadOutcome, target: &Target<'_>, ready_path: &str) -> Option<Failure> {
     let silence = Silence::at_the_end_of(&outcome.records)?;
     // it is not the server's if the client itself stood still
@@ -59,7 +67,7 @@ pub async fn fell_silent(outcome: &LoadOutcome, target: &Target<'_>, ready_path:
     if silence.lasted <= 2 * stall {
         return None;
     }
-    if silence.sent_since >= PROVEN {
+    if silence.heard && silence.sent_since >= PROVEN {
         return Some(silence.failure(outcome.summary.planned, ""));
     }
     if !target.is_ours() || pulse::is_still_ready(target, ready_path).await {
@@ -103,9 +111,26 @@ mod tests {
         let all =
             [answered(0, 2), in_vain(1, 4), answered(1, 5), in_vain(4, 7), in_vain(5, 8), in_vain(7, 10)];
         let silence = Silence::at_the_end_of(&all).expect("silence");
-        assert_eq!(silence, Silence { unanswered: 3, sent_since: 2, lasted: Duration::from_secs(5) });
+        assert_eq!(
+            silence,
+            Silence { unanswered: 3, sent_since: 2, heard: true, lasted: Duration::from_secs(5) }
+        );
         let line = silence.failure(6, "").line;
         assert_eq!(line, "3 of 6 requests were not answered: nothing came in the last 5 s of the load");
+    }
+
+    #[test]
+    fn a_server_that_was_never_heard_has_not_fallen_silent() {
+        let silence =
+            Silence::at_the_end_of(&[in_vain(0, 3), in_vain(0, 3), in_vain(3, 6)]).expect("silence");
+        assert_eq!(
+            silence,
+            Silence { unanswered: 3, sent_since: 3, heard: false, lasted: Duration::from_secs(6) }
+        );
+        // a text that broke off at its limit was heard
+        let begun = record(0, Some(1), 3, &failed(FailureKind::Timeout));
+        let silence = Silence::at_the_end_of(&[begun, in_vain(1, 4), in_vain(3, 6), in_vain(4, 7)]).unwrap();
+        assert_eq!((silence.unanswered, silence.sent_since, silence.heard), (4, 3, true));
     }
 
     #[test]
@@ -123,6 +148,9 @@ mod tests {
     fn text_that_came_before_a_limit_is_a_word() {
         let begun = record(0, Some(4), 5, &failed(FailureKind::Timeout));
         let silence = Silence::at_the_end_of(&[answered(0, 1), in_vain(1, 4), begun]).expect("silence");
-        assert_eq!(silence, Silence { unanswered: 1, sent_since: 0, lasted: Duration::from_secs(1) });
+        assert_eq!(
+            silence,
+            Silence { unanswered: 1, sent_since: 0, heard: true, lasted: Duration::from_secs(1) }
+        );
     }
 }

@@ -16,10 +16,10 @@ pub fn told_whole(lost: Failure, outcome: &LoadOutcome) -> Failure {
     Failure { line: format!("{}; {completed} of {planned} requests succeeded", lost.line), ..lost }
 }
 
-/// Why a server is lost that was gone when its load ended, or answered nothing any more; the latter of loads that are not `over`
-/// for another reason. A signal leaves that open, and the load without a result.
+/// Why a server is lost that was gone when its load ended, or answered nothing any more; the latter of loads that did not end for
+/// another reason. A signal leaves that open, and the load without a result.
 pub async fn lost_at_last(
-    (outcome, over): (&mut LoadOutcome, bool),
+    outcome: &mut LoadOutcome,
     crew: &Crew<'_>,
     target: &Target<'_>,
 ) -> Option<Failure> {
@@ -27,8 +27,11 @@ pub async fn lost_at_last(
     let asked = async {
         match vanished::gone(outcome, target, ready_path).await {
             Some(gone) => Some(told_whole(gone, outcome)),
-            None if over || outcome.ended != Ended::Whole => None,
-            None => unanswered::fell_silent(outcome, target, ready_path).await,
+            // that nothing succeeded is no reason of its own
+            None if matches!(outcome.ended, Ended::Whole | Ended::NothingSucceeded) => {
+                unanswered::fell_silent(outcome, target, ready_path).await
+            }
+            None => None,
         }
     };
     let asked = tokio::select! {

@@ -205,7 +205,7 @@ const FINDINGS: [Tail; 51] = [
         "vllm",
         "huggingface_hub.errors.RepositoryNotFoundError: 401 Client Error. (Request ID: Root=1-69)\n\nRepository Not Found for url: https://huggingface.co/api/models/org/nothing.\nPlease make sure you specified the correct `repo_id` and `repo_type`.\nIf you are trying to access a private or gated repo, make sure you are authenticated.\n",
         "model missing",
-        "RepositoryNotFoundError",
+        "Repository Not Found for url: https://huggingface.co/api/models/org/nothing.",
     ),
     (
         "vllm",
@@ -381,7 +381,7 @@ const FINDINGS: [Tail; 51] = [
 ];
 
 /// Of the machine at that moment: no results, tried again.
-const OF_THE_MACHINE: [Tail; 28] = [
+const OF_THE_MACHINE: [Tail; 29] = [
     (
         "sglang",
         "[2026-11-21 05:46:12 TP0] Scheduler hit an exception: Traceback (most recent call last):\n  File \"/s/model_runner.py\", line 700, in init_torch_distributed\n    raise ValueError(\nValueError: The memory capacity is unbalanced. Some GPUs may be occupied by other processes. pre_model_load_memory=20.1, local_gpu_memory=78.8, local_gpu_memory * 0.9=70.9\n",
@@ -532,6 +532,13 @@ const OF_THE_MACHINE: [Tail; 28] = [
     ),
     (
         "vllm",
+        "(Worker_TP0 pid=9) ERROR 03-11 10:12:44 [multiproc_executor.py:597] RuntimeError: unable to write to file </torch_123_456_0>: No space \
+         left on device (28)\n(APIServer pid=70) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}\n",
+        "shared memory full",
+        "torch_123_456_0",
+    ),
+    (
+        "vllm",
         "RuntimeError: CUDA error: uncorrectable ECC error encountered\n",
         "GPU lost",
         "uncorrectable ECC error",
@@ -552,7 +559,7 @@ const OF_THE_MACHINE: [Tail; 28] = [
 ];
 
 /// More findings: causes that a consequence follows, and what single libraries say.
-const CAUSES: [Tail; 15] = [
+const CAUSES: [Tail; 18] = [
     (
         "trtllm",
         "[11/20/2026-10:00:09] [TRT-LLM] [E] Failed to initialize executor on rank 0: Unknown architecture for AutoModelForCausalLM: NewForCausalLM\n\
@@ -656,6 +663,39 @@ const CAUSES: [Tail; 15] = [
          (APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}\n",
         "did not start",
         "marked as skipped",
+    ),
+    (
+        "vllm",
+        "/tmp/tmpx/main.c:5:10: fatal error: Python.h: No such file or directory\n    5 | #include <Python.h>\n      |          ^~~~~~~~~~\n\
+         compilation terminated.\n(EngineCore_DP0 pid=77) ERROR 03-11 10:12:44 [core.py:708] subprocess.CalledProcessError: Command \
+         '['/usr/bin/gcc', '/tmp/tmpx/main.c', '-O3']' returned non-zero exit status 1.\n\
+         (APIServer pid=70) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}\n",
+        "kernels not compiled",
+        "fatal error: Python.h",
+    ),
+    (
+        "vllm",
+        "(EngineCore_DP0 pid=77) INFO 03-11 10:12:40 [backends.py:548] Using cache directory: /root/.cache/vllm/torch_compile_cache/ab\n\
+         /tmp/tmp3k/cuda_utils.c:6:10: fatal error: Python.h: No such file or directory\n    6 | #include <Python.h>\ncompilation terminated.\n\
+         (EngineCore_DP0 pid=77) ERROR 03-11 10:12:44 [core.py:708] EngineCore failed to start.\n\
+         (EngineCore_DP0 pid=77) ERROR 03-11 10:12:44 [core.py:708] Traceback (most recent call last):\n\
+         (EngineCore_DP0 pid=77) ERROR 03-11 10:12:44 [core.py:708]   File \"/opt/triton/runtime/build.py\", line 50, in _build\n\
+         (EngineCore_DP0 pid=77) ERROR 03-11 10:12:44 [core.py:708] torch._inductor.exc.InductorError: CalledProcessError: Command \
+         '['/usr/bin/gcc', '/tmp/tmp3k/cuda_utils.c']' returned non-zero exit status 1.\n\
+         (APIServer pid=70) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}\n",
+        "kernels not compiled",
+        "fatal error: Python.h",
+    ),
+    (
+        "vllm",
+        "Traceback (most recent call last):\n  File \"/opt/hf/utils/_http.py\", line 409, in hf_raise_for_status\n    response.raise_for_status()\n\
+         requests.exceptions.HTTPError: 403 Client Error: Forbidden for url: https://huggingface.co/org/m/resolve/main/config.json\n\n\
+         The above exception was the direct cause of the following exception:\n\nTraceback (most recent call last):\n\
+         \x20 File \"/opt/transformers/utils/hub.py\", line 533, in cached_files\n    raise OSError(\n\
+         OSError: You are trying to access a gated repo.\nMake sure to have access to it at https://huggingface.co/org/m.\n\
+         403 Client Error. (Request ID: Root=1-67d)\n",
+        "no access",
+        "You are trying to access a gated repo. Make sure to have access to it at https://huggingface.co/org/m.",
     ),
     (
         "vllm",

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::support::{EXEC, Lab, Output, binary};
+use crate::support::{EXEC, Lab, Output, binary, live_study};
 
 const ENGINE: &str = r#"
 engine scripted "Scripted" {
@@ -201,6 +201,10 @@ fn a_failure_is_tried_again_once_its_declaration_is_mended() {
     let out = lab.run(&EXEC).expect_code(0);
     assert_eq!(launches(&out), 1);
     assert_ne!(out.report().outcome("mode", "a"), "failed");
+    // what failed is no result any more for whoever reads the journal, too
+    let told =
+        lab.run(&["report", "study.plab", "--dir", "state", "--format", "json"]).expect_code(0).report();
+    assert_ne!(told.outcome("mode", "a"), "failed");
 }
 
 /// What runs only sometimes is not recommended.
@@ -220,4 +224,22 @@ fn a_winner_that_fails_afresh_is_not_recommended() {
     // what failed there is what `--again failed` means too
     let again = lab.run(&[&EXEC[..], &["--again", "failed"]].concat());
     assert!(again.stderr.contains("1 configuration is measured again"), "{}", again.stderr);
+}
+
+/// One load of two is edited: what was measured of the other one counts, and the plan counts it.
+#[test]
+fn the_trials_of_a_profile_that_nobody_edited_are_measured_ones() {
+    let study = live_study("step one { vary seqs[4] }")
+        .replace("study s ", "profile other = quick { input 8 }\nstudy s ")
+        .replace("total_tps on quick", "total_tps on quick, other");
+    let lab = Lab::with(&study);
+    lab.run(&EXEC).expect_code(0);
+    let trials = || {
+        let plan =
+            lab.run(&["plan", "study.plab", "--dir", "state", "--format", "json"]).expect_code(0).json();
+        ["max", "to_measure", "measured"].map(|count| plan["trials"][count].as_u64().expect("a number"))
+    };
+    assert_eq!(trials(), [4, 0, 4]);
+    lab.write("study.plab", study.replace("input 8 ", "input 9 "));
+    assert_eq!(trials(), [4, 2, 2]);
 }

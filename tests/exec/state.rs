@@ -130,6 +130,16 @@ fn a_digit_that_changed_on_the_disk_is_seen() {
 }
 
 #[test]
+fn a_journal_that_is_emptied_is_refused_and_one_that_is_gone_is_told_of() {
+    let lab = measured();
+    lab.write("state/journal.jsonl", "");
+    lab.run(&EXEC).expect_error(1, &["journal.jsonl is empty, and beside it lies what was measured"]);
+    fs::remove_file(lab.path("state/journal.jsonl")).expect("removed");
+    let out = lab.run(&EXEC).expect_code(0);
+    assert!(out.stderr.contains("state holds logs of launches and no journal"), "{}", out.stderr);
+}
+
+#[test]
 fn a_journal_that_lacks_a_line_is_refused() {
     let lab = measured();
     let text = lab.read("state/journal.jsonl");

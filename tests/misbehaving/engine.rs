@@ -164,6 +164,7 @@ impl Connection {
             }
             "kills itself" if REQUESTS.fetch_add(1, Ordering::SeqCst) == 2 => kill(me, Signal::SIGKILL)?,
             "stops itself" if REQUESTS.fetch_add(1, Ordering::SeqCst) == 2 => kill(me, Signal::SIGSTOP)?,
+            "stops at its first request" => kill(me, Signal::SIGSTOP)?,
             "dies in mid-load" => die_after(3, &REQUESTS, &ANSWERED),
             "dies in its last request" => die_after(7, &REQUESTS, &ANSWERED),
             // as often as a load of eight is sent
@@ -221,6 +222,9 @@ impl Connection {
             std::thread::sleep(Duration::from_millis(pace));
             if self.lost_its_worker() {
                 return self.mourn();
+            }
+            if n == 3 && self.how == "stops amid its first answers" {
+                kill(Pid::this(), Signal::SIGSTOP)?;
             }
             let reason = if n == tokens { "\"length\"" } else { "null" };
             let delta = format!(

@@ -27,8 +27,7 @@ fn intrude(lab: &Lab) {
 
 #[test]
 fn a_shared_port_is_left_for_another_one() {
-    let wait =
-        "if [ ! -e intruded ]; then echo $port > port; while [ ! -e intruded ]; do sleep 0.01; done; fi";
+    let wait = "if [ ! -e \"$(echo intruded)\" ]; then echo $port > port; while [ ! -e \"$(echo intruded)\" ]; do sleep 0.01; done; fi";
     let lab = bad_candidate(&format!("{wait}; misbehave well"));
     let running = lab.start(&exec());
     intrude(&lab);
@@ -41,7 +40,7 @@ fn a_shared_port_is_left_for_another_one() {
 
 #[test]
 fn a_stranger_s_answer_is_not_the_engine_s() {
-    let lab = bad_candidate("if [ ! -e intruded ]; then echo $port > port; exec sleep 1000; fi");
+    let lab = bad_candidate("if [ ! -e \"$(echo intruded)\" ]; then echo $port > port; exec sleep 1000; fi");
     let running = lab.start(&exec());
     intrude(&lab);
     let out = running.wait();
@@ -52,7 +51,7 @@ fn a_stranger_s_answer_is_not_the_engine_s() {
 
 #[test]
 fn a_load_that_was_shared_with_a_stranger_does_not_count() {
-    let lab = bad_candidate("[ -e intruded ] || echo $port > port; misbehave slowly");
+    let lab = bad_candidate("[ -e \"$(echo intruded)\" ] || echo $port > port; misbehave slowly");
     let running = lab.start(&exec());
     let loads =
         |e: &serde_json::Value| e["event"] == "stage" && e["launch"] == "L002" && e["to"] == "loading";
@@ -77,7 +76,7 @@ fn a_server_on_another_port_is_told_where_it_is() {
 
 #[test]
 fn a_stranger_who_listens_only_for_a_moment_of_the_load_is_seen() {
-    let lab = bad_candidate("[ -e intruded ] || echo $port > port; misbehave slowly");
+    let lab = bad_candidate("[ -e \"$(echo intruded)\" ] || echo $port > port; misbehave slowly");
     let running = lab.start(&exec());
     let loads =
         |e: &serde_json::Value| e["event"] == "stage" && e["launch"] == "L002" && e["to"] == "loading";

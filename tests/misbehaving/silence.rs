@@ -96,6 +96,20 @@ fn a_server_that_stops_answering_is_lost_however_short_its_requests_may_take() {
     }
 }
 
+/// That nothing succeeded until then makes no other failure of it.
+#[test]
+fn a_server_that_stops_amid_its_first_answers_is_lost() {
+    let said = ["failed under load: no answer under load", "8 of 8 requests were not answered"];
+    expect_failure("misbehave 'stops amid its first answers'", &said);
+}
+
+/// One that stopped before it said anything in a load is asked; one that is only too slow says that it is ready.
+#[test]
+fn a_server_that_stops_before_its_first_answer_is_asked_whether_it_is_ready() {
+    let said = ["no answer under load", "8 of 8 requests were not answered", "and it is not ready any more"];
+    expect_failure("misbehave 'stops at its first request'", &said);
+}
+
 /// Three requests that were open already may be three that hang; that nobody says any more that it is ready decides.
 #[test]
 fn a_server_that_stops_at_the_end_of_a_load_is_asked_whether_it_is_ready() {

@@ -15,6 +15,8 @@ pub enum Nature {
 pub const PORT: &str = "port in use";
 /// the engine's own program is not there
 pub const ENGINE_NOT_FOUND: &str = "engine not found";
+/// It is there, and this machine does not run it.
+pub const ENGINE_NOT_RUN: &str = "engine cannot be run";
 /// A card is no longer there, or its memory is broken.
 pub const GPU_LOST: &str = "GPU lost";
 /// The cards are there, and what joins them is not up yet, or no more.
@@ -36,6 +38,8 @@ pub const THREADS: &str = "too many processes";
 /// A model's hub, or another server that the engine asks, is out of reach or refuses everybody for a while; or this machine cannot even
 /// reach itself.
 pub const NETWORK: &str = "network";
+/// Something that the engine asks for as it starts refuses connections: a store, a router, a license server.
+pub const SERVICE: &str = "service not there";
 
 /// This machine refused the load's client a connection: descriptors, ports or memory are used up.
 pub const CLIENT_LIMIT: &str = "client at its limit";
@@ -48,7 +52,7 @@ pub const GUARD_LOST: &str = "guard killed";
 /// docker or podman could start no container at all.
 pub const CONTAINER: &str = "container not started";
 
-const INFRASTRUCTURE: [&str; 14] = [
+const INFRASTRUCTURE: [&str; 15] = [
     PORT,
     GPU_LOST,
     GPU_NOT_READY,
@@ -59,6 +63,7 @@ const INFRASTRUCTURE: [&str; 14] = [
     STORAGE,
     THREADS,
     NETWORK,
+    SERVICE,
     CLIENT_LIMIT,
     LOAD_NOT_MADE,
     GUARD_LOST,
@@ -87,7 +92,7 @@ pub const UNKNOWN: &str = "unknown";
 pub const GPU_ERROR: &str = "GPU error";
 
 /// Names that tell the consequence only. Their patterns are asked after everything that may be the cause.
-const CONSEQUENCES: [&str; 3] = [WORKER_LOST, "engine died", DID_NOT_START];
+const CONSEQUENCES: [&str; 4] = [WORKER_LOST, "engine died", SERVICE, DID_NOT_START];
 
 impl Nature {
     /// Names that are not known are an engine's own and say something about it.

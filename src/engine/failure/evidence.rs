@@ -12,7 +12,7 @@ use super::kernel::{self, Uptime};
 use super::lines::{Lines, Weight, speaks_of_error};
 use super::pattern::{FailurePattern, Place};
 use super::said::Said;
-use super::{general, part, text};
+use super::{general, part, shell, text};
 
 /// SIGKILL, and how a shell passes it on.
 const KILLED: i32 = 9;
@@ -102,13 +102,8 @@ impl Witness<'_> {
         let lines = Lines::new(log.words());
         let named = self.guard_lost().or_else(|| self.named(&log, &lines));
         let known = named.is_some();
-        let failure = named.unwrap_or_else(|| {
-            let line = line_that_matters(&lines).map(|at| log.line(at)).unwrap_or_default();
-            Failure::new(
-                self.unknown(&lines),
-                if self.exit == Some(Exit::Code(0)) { left(&line) } else { line },
-            )
-        });
+        let failure =
+            named.unwrap_or_else(|| Failure::new(self.unknown(&lines), self.last_words(&log, &lines)));
         Evidence { failure, known, tail }
     }
 
@@ -128,8 +123,17 @@ impl Witness<'_> {
             return Some(Failure::new(class, text::shortened(&line)));
         }
         let told = match_first(log, lines, self.patterns);
+        let told = self.refused(log, lines, told.as_ref()).or(told);
         let of_cause = told.as_ref().is_some_and(|f| !class::is_consequence(&f.class));
         if of_cause { told } else { self.hungry(lines).or_else(|| self.trapped(told.as_ref())).or(told) }
+    }
+
+    /// What the log says before counts, unless that is no cause, or a program that its script did without.
+    fn refused(&self, log: &Said, lines: &Lines<'_>, told: Option<&Failure>) -> Option<Failure> {
+        let (at, last) = lines.last(1).next().filter(|_| self.moment == Moment::Start)?;
+        let class = shell::refused(self.exit?, last)?;
+        let stands = |f: &Failure| !class::is_consequence(&f.class) && !shell::refuses(&f.line);
+        (!told.is_some_and(stands)).then(|| Failure::new(class, log.line(at)))
     }
 
     /// Ended by its own instructions, of which its log knows nothing or only what followed.
@@ -159,13 +163,34 @@ impl Witness<'_> {
         by_code || self.exit.is_some() && lines.last(1).next().is_some_and(|(_, said)| said == "Killed")
     }
 
+    /// The line that is shown where no pattern matches.
+    fn last_words(&self, log: &Said, lines: &Lines<'_>) -> String {
+        let Some(at) = line_that_matters(lines) else {
+            return if self.exit == Some(Exit::Code(0)) { left("") } else { String::new() };
+        };
+        let line = log.line(at);
+        let by_signal = || self.was_killed(lines) || matches!(self.ended(), Some(Exit::Signal(_)));
+        match self.exit {
+            Some(Exit::Code(0)) => left(&line),
+            // what it happened to say last would read like the cause
+            _ if !tells(lines, at) && by_signal() => {
+                format!("its log does not say why; its last line: {line}")
+            }
+            _ => line,
+        }
+    }
+
+    fn ended(&self) -> Option<Exit> {
+        self.exit.map(shell::passed_on)
+    }
+
     /// What is known where no pattern matches.
     fn unknown(&self, lines: &Lines<'_>) -> String {
         if let Some(exit @ Exit::Code(_)) = self.exit.filter(|_| self.was_killed(lines)) {
             return format!("{} ({exit})", class::KILLED);
         }
         let of_load = self.moment == Moment::Load;
-        match self.exit {
+        match self.ended() {
             Some(exit @ Exit::Code(0)) => format!("{} ({exit})", class::LEFT),
             Some(exit @ Exit::Signal(_)) if !of_load => format!("crash ({exit})"),
             Some(exit) if of_load => format!("{} ({exit})", class::CRASH_UNDER_LOAD),
@@ -232,108 +257,35 @@ fn left(line: &str) -> String {
     if line.is_empty() { advice.to_owned() } else { format!("{advice}; its last line: {line}") }
 }
 
-/// The line that says something about the reason, where no pattern knows it: an exception, else the last line that speaks of an
-/// error, else the last.
+/// The line that says something about the reason, where no pattern knows it: an exception, of C++ too, else the last line that speaks
+/// of an error, else the last. By which signal a program ended, a shell says after it, and no more than its exit does.
 fn line_that_matters(lines: &Lines<'_>) -> Option<usize> {
-    let telling = || {
-        lines.last(TAIL_LINES).find(|(at, said)| {
-            lines.weight(*at) == Weight::Told || (lines.weight(*at) > Weight::Advice && speaks_of_error(said))
-        })
+    let thrown = lines.last(TAIL_LINES).find(|(_, said)| is_thrown(said)).map(|(at, _)| at);
+    let told = || {
+        let mut last = lines.last(TAIL_LINES).filter(|(_, said)| !shell::is_obituary(said));
+        last.find(|(at, _)| tells(lines, *at))
     };
-    lines.exception().or_else(telling).or_else(|| lines.last(1).next()).map(|(at, _)| at)
+    let mentioned = || {
+        let mut last = lines.last(TAIL_LINES);
+        last.find(|(at, said)| lines.weight(*at) > Weight::Advice && speaks_of_error(said))
+    };
+    let thrown = thrown.max(lines.exception().map(|(at, _)| at));
+    thrown.or_else(|| told().or_else(mentioned).or_else(|| lines.last(1).next()).map(|(at, _)| at))
+}
+
+/// The message of an exception of C++ that nobody caught.
+fn is_thrown(line: &str) -> bool {
+    line.starts_with("what(): ")
+}
+
+/// Whether a line says aloud that something went wrong.
+fn tells(lines: &Lines<'_>, at: usize) -> bool {
+    let weight = lines.weight(at);
+    weight == Weight::Told
+        || is_thrown(lines.text(at))
+        || (weight > Weight::Mention && speaks_of_error(lines.text(at)))
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-
-    fn pattern(name: &str, regex: &str) -> FailurePattern {
-        FailurePattern::new(name, regex).unwrap()
-    }
-
-    fn examine(log: &str, exit: Option<Exit>, moment: Moment) -> Evidence {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("server.log");
-        fs::write(&path, log).unwrap();
-        let (family, originals) = (BTreeMap::new(), Originals::default());
-        let (started, log) = (Uptime::now(), &path);
-        Witness { log, from: 0, originals: &originals, patterns: &[], exit, moment, started, family: &family }
-            .examine()
-    }
-
-    #[test]
-    fn the_first_pattern_wins_wherever_it_stands() {
-        let patterns = [pattern("cause", "no such card"), pattern("consequence", "^engine left")];
-        let found = classify("engine left\n(Worker pid=3) ERROR: no such card\n", &patterns).unwrap();
-        assert_eq!(found, Failure::new("cause", "no such card"));
-        assert_eq!(classify("engine left", &patterns).unwrap().class, "consequence");
-        assert_eq!(classify("the engine left", &patterns), None);
-    }
-
-    #[test]
-    fn general_causes_come_before_an_engine_s_consequences() {
-        let patterns = [pattern("did not start", "Engine core initialization failed")];
-        let log = "torch.OutOfMemoryError: CUDA out of memory. Tried\nRuntimeError: Engine core initialization failed. See root cause above.";
-        assert_eq!(classify(log, &patterns).unwrap().class, "out of GPU memory");
-    }
-
-    #[test]
-    fn a_consequence_is_told_by_the_exception_before_it() {
-        let log = "(EngineCore pid=1) ERROR 11-21 04:49:05 [core.py:1] ValueError: heads are odd\nRuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}";
-        let found = classify(log, &[]).unwrap();
-        assert_eq!(
-            (found.class.as_str(), found.line.as_str()),
-            ("did not start", "ValueError: heads are odd")
-        );
-    }
-
-    #[test]
-    fn a_kill_is_told_by_the_shell_that_saw_it() {
-        let class = |log: &str, exit| examine(log, Some(exit), Moment::Start).failure.class;
-        assert_eq!(
-            class("engine.sh: line 3:  12 Killed  vllm\nKilled\n", Exit::Code(1)),
-            "killed (exit code 1)"
-        );
-        assert_eq!(class("loading\n", Exit::Code(137)), "killed (exit code 137)");
-        assert_eq!(class("loading\n", Exit::Signal(9)), "crash (SIGKILL)");
-        assert_eq!(class("loading\n", Exit::Code(1)), "unknown (exit code 1)");
-    }
-
-    #[test]
-    fn what_no_pattern_knows_is_called_by_its_end() {
-        let class = |exit, moment| examine("bye", exit, moment).failure.class;
-        assert_eq!(class(Some(Exit::Code(7)), Moment::Start), "unknown (exit code 7)");
-        assert_eq!(class(Some(Exit::Signal(11)), Moment::Start), "crash (SIGSEGV)");
-        assert_eq!(class(Some(Exit::Signal(9)), Moment::Load), "crash under load (SIGKILL)");
-        assert_eq!(class(None, Moment::Start), "never ready");
-        assert_eq!(class(Some(Exit::Code(0)), Moment::Start), "ended without an error (exit code 0)");
-        let gone = examine("in the background\n", Some(Exit::Code(0)), Moment::Load).failure;
-        assert!(gone.line.starts_with("an engine that perflab starts stays in the foreground"), "{gone:?}");
-        assert!(gone.line.ends_with("its last line: in the background"), "{gone:?}");
-        assert_eq!(class(None, Moment::Load), "no answer under load");
-    }
-
-    #[test]
-    fn the_line_that_matters_speaks_of_an_error_else_it_is_the_last() {
-        let line = |log: &str| examine(log, None, Moment::Start).failure.line;
-        assert_eq!(line("start\nRuntimeError: no\n\nbye\nfailed\n"), "RuntimeError: no");
-        assert_eq!(line("start\nit failed\nbye\n"), "it failed");
-        assert_eq!(line(" 10%|\r 50%|\r 99%|\r\n"), "99%|");
-        assert_eq!(line(""), "");
-        let tail = examine("start\n\nbye\n\n", None, Moment::Start).tail;
-        assert_eq!(tail, ["start", "bye"]);
-    }
-
-    #[test]
-    fn long_lines_and_logs_are_shortened() {
-        let long = "é".repeat(5000);
-        assert_eq!(
-            examine(&(long.clone() + &"\nline".repeat(50)), None, Moment::Start).tail.len(),
-            TAIL_LINES
-        );
-        let line = examine(&long, None, Moment::Start).failure.line;
-        assert_eq!(line.chars().count(), text::LONGEST_LINE + 1);
-    }
-}
+#[path = "evidence_tests.rs"]
+mod tests;

@@ -8,7 +8,7 @@ use super::class;
 use super::pattern::FailurePattern;
 
 /// Broken machines: asked before an engine's own patterns, which would see only what follows from them.
-const MACHINE: [(&str, &str); 8] = [
+const MACHINE: [(&str, &str); 9] = [
     (
         class::GPU_LOST,
         r"GPU (?:has )?fallen off the bus|GPU is lost|Unable to determine the device handle for GPU|uncorrectable ECC error|cudaErrorECCUncorrectable",
@@ -20,8 +20,10 @@ const MACHINE: [(&str, &str); 8] = [
     ),
     (
         class::SHARED_MEMORY,
-        r"/dev/shm.*No space left on device|No space left on device.*(?:/dev/shm|/psm_|shm_open)|while (?:creating|attaching to) shared memory segment|insufficient shared memory",
+        r"/dev/shm.*No space left on device|No space left on device.*(?:/dev/shm|/psm_|shm_open)|while (?:creating|attaching to) shared memory segment|insufficient shared memory|DataLoader worker.* out of shared memory",
     ),
+    // PyTorch's name for what its processes share
+    (class::SHARED_MEMORY, r"</torch_[^>]*>.*No space left on device"),
     (class::DISK_FULL, r"No space left on device|Disk quota exceeded"),
     (
         class::STORAGE,
@@ -43,7 +45,7 @@ const MACHINE: [(&str, &str); 8] = [
 ];
 
 /// Causes, then consequences, each from the exact to the vague. The names of consequences are in [`class`].
-const TABLE: [(&str, &str); 50] = [
+const TABLE: [(&str, &str); 58] = [
     ("unknown flag", r"error: unrecognized arguments: (.+)"),
     ("unknown flag", r"error: unexpected argument '(-\S+)' found"),
     ("unknown flag", r"No such option:? (.+)"),
@@ -56,7 +58,7 @@ const TABLE: [(&str, &str); 50] = [
     ("bad value", r"Unknown quantization method: (.+)"),
     (
         class::PORT,
-        r"\[Errno 98\].*ddress already in use|Address already in use \(os error 98\)|EADDRINUSE|bind\(\) failed.*ddress already in use|ZMQError: Address already in use|kind: AddrInUse\b|BindException: Address already in use|bind: address already in use",
+        r"\[Errno 98\].*ddress already in use|Address already in use \(os error 98\)|EADDRINUSE|bind\(\) failed.*ddress already in use|ZMQError: Address already in use|kind: AddrInUse\b|BindException: Address already in use|bind: address already in use|[Bb]ind for \S+ failed: port is already allocated",
     ),
     ("unsupported hardware", r"Driver/library version mismatch"),
     (
@@ -101,6 +103,11 @@ const TABLE: [(&str, &str); 50] = [
         class::GPU_ERROR,
         r"NCCL error|ncclUnhandledCudaError|ncclSystemError|ncclInternalError|ncclRemoteError|Watchdog caught collective operation timeout",
     ),
+    // the number of an answer says less than what was asked for
+    (
+        "model missing",
+        r"(?:Repository|Revision|Entry)NotFoundError: 40\d Client Error.*\n(?:.*\n){0,3}?.*((?:Repository|Revision|Entry) Not Found for url: .*)$",
+    ),
     (
         "model missing",
         r"(?:HFValidation|OS)Error: Repo id must be|RepositoryNotFoundError|RevisionNotFoundError|is not a local folder and is not a valid model identifier",
@@ -116,13 +123,21 @@ const TABLE: [(&str, &str); 50] = [
     // perflab fetches models itself, so that engines run offline
     ("model missing", r"outgoing traffic has been disabled|OfflineModeIsEnabled|offline mode is enabled"),
     // libraries that were built for each other no more
-    ("engine cannot be run", r"undefined symbol: |numpy\.core\.multiarray failed to import"),
+    (class::ENGINE_NOT_RUN, r"undefined symbol: |numpy\.core\.multiarray failed to import"),
+    // a script whose interpreter is gone
+    (class::ENGINE_NOT_RUN, r"cannot execute: required file not found|: bad interpreter: "),
     // an image of another processor, or without what its program begins with: said by whoever starts a container's first process
     (
-        "engine cannot be run",
+        class::ENGINE_NOT_RUN,
         r#"(version `GLIBC_[\d.]+' not found(?: \(required by [^)]+\))?|exec (?:/\S+|user process caused|container process `[^`]+`):? ?"?(?i:exec format error|no such file or directory)|exec: "[^"]+": permission denied)"#,
     ),
+    // what was to become the engine, and is not one that can be run: the last word of whoever was to do so
+    (
+        class::ENGINE_NOT_RUN,
+        r"^(\S*\b(?:timeout|nohup|stdbuf|env|nice|setsid|taskset|ionice|chrt|numactl|prlimit|setpriv|flock|unshare|chroot|runuser|time|xargs): (?:failed to (?:run command|execute) |execution of |cannot run )?[`'‘]?[^\s:]+?['’]?: (?:Permission denied|Exec format error)|\S*\benv: \S+\\r\S*: No such file or directory|.*\$'(?:[^']*)\\r': command not found)$(?:\n.*){0,2}\s*\z",
+    ),
     ("no access", r"GatedRepoError: 40[13] Client Error.*\n(?:.*\n){0,3}?(.*\bgated repo\b.*)$"),
+    ("no access", r"(\bYou are trying to access a gated repo\..*(?:\n.*https?://\S+.*)?)$"),
     ("no access", r"GatedRepoError|40[13] Client Error|PermissionError: (.+)|[Pp]ermission denied"),
     (
         class::NETWORK,
@@ -144,6 +159,11 @@ const TABLE: [(&str, &str); 50] = [
         "bad configuration",
         r"V cache quantization requires flash_attn|quantized V cache was requested|Selected backend \S+ is not valid for this configuration|max_num_batched_tokens \(\d+\) is smaller than max_model_len|greater than the derived context_length|_size \d+ must divide|invalid tool call parser|[Rr]easoning parser '[^']*' not found|Cannot find the config file for|Cannot re-initialize CUDA in forked subprocess|unsupported cache type",
     ),
+    // what a compiler or its linker misses; whoever called it knows only that it failed
+    (
+        "kernels not compiled",
+        r"fatal error: '?[^\s']+\.(?:h|hpp|hh|cuh|inc)'?(?:: No such file or directory| file not found)|\bld: cannot find -l\S+",
+    ),
     (
         "kernels not compiled",
         r"Ninja build failed|NVCC compilation failed|ninja: build stopped|Failed to find C compiler|Could not find nvcc|nvcc fatal|nvrtc: error|PTXAS error|CompilationError: ",
@@ -152,11 +172,18 @@ const TABLE: [(&str, &str); 50] = [
         "engine assertion",
         r"GGML_ASSERT\(.+\) failed|GGML_ABORT|\[TensorRT-LLM\]\[ERROR\] Assertion failed: (.+)",
     ),
-    ("too many open files", r"(?:^|[^`])OSError: \[Errno 24\]|Too many open files \(os error 24\)"),
-    // an image without the program
+    (
+        "too many open files",
+        r"(?:^|[^`])(OSError: \[Errno 24\].*)|Too many open files \(os error 24\)|ZMQError: Too many open files",
+    ),
+    // an image without the program, a script that becomes a program which is not there
     (
         class::ENGINE_NOT_FOUND,
-        r"(exec: .+: executable file not found in \$PATH|executable file .+ not found in \$PATH)",
+        r"(exec: .+: executable file not found in \$PATH|executable file .+ not found in \$PATH)|\bexec: [^:]+: not found$|\b(?:vllm|sglang|trtllm-serve|llama-server): (?:command )?not found$",
+    ),
+    (
+        class::ENGINE_NOT_FOUND,
+        r"^(\S*\b(?:timeout|nohup|stdbuf|env|nice|setsid|taskset|ionice|chrt|numactl|prlimit|setpriv|flock|unshare|chroot|runuser|time|xargs): (?:failed to (?:run command|execute) |execution of |cannot run )?[`'‘]?[^\s:]+?['’]?: No such file or directory|sudo: \S+: command not found|.*\btini\b.* exec \S+ failed: No such file or directory)$(?:\n.*){0,2}\s*\z",
     ),
     (
         "missing file",
@@ -167,6 +194,15 @@ const TABLE: [(&str, &str); 50] = [
     (class::WORKER_LOST, r"(?:RayActor|ActorDied|WorkerCrashed)Error|The actor died unexpectedly"),
     (class::WORKER_LOST, r"Watchdog timeout \(|Hang detected on rank \d+"),
     (class::WORKER_LOST, r"MPI_ABORT was invoked on rank \d+"),
+    (
+        class::SERVICE,
+        r"ConnectionRefusedError: |\[Errno 111\] Connection refused|Connection refused \(os error 111\)|\bECONNREFUSED\b|connect: connection refused",
+    ),
+    // what a script asks for before it starts an engine, and what it ends with then: one that waits for another says the same, and goes on
+    (
+        class::SERVICE,
+        r"^(.*(?:Cannot connect to the Docker daemon|[Cc]annot connect to Podman|curl: \(7\) |[Cc]ould not connect to Redis at |nc: connect to .* failed|failed: Connection refused\.$).*)$(?:\n.*){0,2}\s*\z",
+    ),
     (class::DID_NOT_START, r"WorkerProc initialization failed"),
     (class::DID_NOT_START, r"Engine core initialization failed"),
 ];
@@ -188,188 +224,5 @@ pub fn of_machine() -> &'static [FailurePattern] {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::engine::failure::class::is_consequence;
-
-    #[test]
-    fn an_image_without_the_program_is_an_engine_that_is_not_there() {
-        let logs = [
-            "Error: runc: runc create failed: unable to start container process: exec: \"vllm\": executable file not found in $PATH: OCI \
-             runtime attempted to invoke a command that was not found",
-            "Error: crun: executable file `vllm` not found in $PATH: No such file or directory: OCI runtime attempted to invoke a command \
-             that was not found",
-        ];
-        for log in logs {
-            let found = crate::engine::failure::classify(log, &[]).expect(log);
-            assert_eq!(found.class, "engine not found", "{log}");
-        }
-    }
-
-    #[test]
-    fn an_image_whose_program_cannot_be_run_says_nothing_of_the_engine_s_flags() {
-        for log in [
-            "exec /usr/bin/python3: exec format error",
-            "{\"msg\":\"exec container process `/usr/bin/vllm`: Exec format error\",\"level\":\"error\"}",
-            "WARNING: The requested image's platform (linux/arm64) does not match the detected host platform (linux/amd64/v3)\n\
-             exec /usr/bin/bash: exec format error",
-            "standard_init_linux.go:228: exec user process caused: exec format error",
-            "standard_init_linux.go:228: exec user process caused \"no such file or directory\"",
-            "exec /opt/venv/bin/vllm: no such file or directory",
-            "Error: runc: runc create failed: unable to start container process: exec: \"/opt/vllm\": permission denied: OCI permission denied",
-        ] {
-            let found = crate::engine::failure::classify(log, &[]).expect(log);
-            assert_eq!(found.class, "engine cannot be run", "{log}");
-        }
-    }
-
-    #[test]
-    fn what_other_languages_and_the_machine_say_is_understood() {
-        for (log, class, line) in [
-            (
-                "thread 'main' panicked at src/main.rs:4:5:\ncalled `Result::unwrap()` on an `Err` value: Os { code: 98, kind: AddrInUse, \
-                 message: \"Address already in use\" }\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n",
-                class::PORT,
-                "AddrInUse",
-            ),
-            (
-                "Exception in thread \"main\" java.lang.OutOfMemoryError: Java heap space\n\tat Foo.main(Foo.java:3)\n",
-                class::HOST_MEMORY,
-                "Java heap space",
-            ),
-            ("RuntimeError: can't start new thread\n", class::THREADS, "new thread"),
-            (
-                "OpenBLAS blas_thread_init: pthread_create failed for thread 3 of 64: Resource temporarily unavailable\n",
-                class::THREADS,
-                "thread 3",
-            ),
-            ("OSError: [Errno 30] Read-only file system: '/srv/cache'\n", class::STORAGE, "Read-only"),
-            (
-                "./server: /lib/libc.so.6: version `GLIBC_2.38' not found (required by ./server)\n",
-                "engine cannot be run",
-                "GLIBC_2.38",
-            ),
-            (
-                "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:268, unhandled system error\n\
-                 ncclSystemError: System call or external library call failed or device error.\nLast error:\n\
-                 socketStartConnect: Connect to 10.0.0.3<41234> failed : Connection refused\nERROR engine core initialization failed.\n",
-                class::GPU_ERROR,
-                "socketStartConnect",
-            ),
-            ("torch.cuda.OutOfMemoryError: no\n", "out of GPU memory", "no"),
-        ] {
-            let found = crate::engine::failure::classify(log, &[]).expect(log);
-            assert_eq!(found.class, class, "{log}");
-            assert!(found.line.contains(line), "{}", found.line);
-        }
-    }
-
-    #[test]
-    fn engines_and_their_libraries_are_understood_and_the_line_is_the_one_that_tells() {
-        let nccl = "torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:77, unhandled cuda error, NCCL version 2.26.2\n\
-                    ncclUnhandledCudaError: Call to CUDA function failed.\nLast error:\nCuda failure 2 'out of memory'\n";
-        let v_cache = "llama_init_from_model: V cache quantization requires flash_attn\ncommon_init_from_params: failed to create context \
-                       with model 'm.gguf'\nmain: exiting due to model loading error\n";
-        let gated = "huggingface_hub.errors.GatedRepoError: 401 Client Error. (Request ID: Root=1-6)\n\nCannot access gated repo for url \
-                     https://huggingface.co/org/m/resolve/main/config.json.\nAccess to model org/m is restricted.\n";
-        let triton = "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 147456, Hardware limit: 101376. \
-                      Reducing block sizes or `num_stages` may help.\n";
-        let nvml = "Failed to initialize NVML: Driver/library version mismatch\nRuntimeError: Failed to infer device type\n";
-        let fabric = "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized\n";
-        let ray = "ray.exceptions.RayActorError: The actor died unexpectedly before finishing this task.\n\tclass_name: Wrapper\n";
-        for (log, class, line) in [
-            (nccl, "out of GPU memory", "Cuda failure 2"),
-            (v_cache, "bad configuration", "V cache quantization"),
-            (gated, "no access", "org/m/resolve"),
-            (triton, "unsupported hardware", "out of resource"),
-            (nvml, "unsupported hardware", "NVML"),
-            (fabric, class::GPU_NOT_READY, "802"),
-            (ray, class::WORKER_LOST, "actor died"),
-            (
-                "MPI_ABORT was invoked on rank 0 in communicator X\nwith errorcode 1.\n",
-                class::WORKER_LOST,
-                "rank 0",
-            ),
-            (
-                "torch.AcceleratorError: CUDA error: the provided PTX was compiled with an unsupported toolchain.\n",
-                "unsupported hardware",
-                "toolchain",
-            ),
-            (
-                "RuntimeError: Out of memory. Try to lower your batch size.\nTry to allocate 128 tokens.\n",
-                "out of GPU memory",
-                "lower your",
-            ),
-            (
-                "[2026-11-20 10:05:00 TP0] Watchdog timeout (self.watchdog_timeout=300)\nPyspy dump for PID 812:\n\
-                 [2026-11-20 10:05:05] SIGQUIT received. signum=None, frame=None. It usually means one child failed.\n",
-                class::WORKER_LOST,
-                "Watchdog timeout",
-            ),
-            (
-                "ValueError: Unknown architecture for AutoModelForCausalLM: Qwen9ForCausalLM\n\nTraceback (most recent call last):\n  \
-                 File \"/x/proxy.py\", line 300, in start\nRuntimeError: Executor worker returned error\n",
-                "unsupported model",
-                "Qwen9",
-            ),
-            (
-                "RuntimeError: Runtime error (/x/compiler.hpp:142): NVCC compilation failed\nRuntimeError: Engine core initialization \
-                 failed. See root cause above.\n",
-                "kernels not compiled",
-                "NVCC",
-            ),
-            (
-                "ImportError: DeepEP is not installed. Please install DeepEP package.\n",
-                "missing file",
-                "DeepEP",
-            ),
-            (
-                "torch._dynamo.exc.Unsupported: Attempted to call function marked as skipped\nRuntimeError: Engine core initialization \
-                 failed. See root cause above.\n",
-                class::DID_NOT_START,
-                "_dynamo.exc.Unsupported",
-            ),
-            (
-                "ValueError: type fp8e4nv not supported in this architecture.\n",
-                "unsupported hardware",
-                "fp8e4nv",
-            ),
-            (
-                "AssertionError: FlashAttention v3 Backend requires SM>=80 and SM<=90. Please use another.\n",
-                "unsupported hardware",
-                "v3",
-            ),
-            (
-                "RuntimeError: Prefill out of memory. Try to lower your batch size.\n",
-                "out of GPU memory",
-                "Prefill",
-            ),
-            (
-                "ValueError: Selected backend AttentionBackendEnum.FLASHMLA is not valid for this configuration.\n",
-                "bad configuration",
-                "FLASHMLA",
-            ),
-            (
-                "ValueError: max_num_batched_tokens (512) is smaller than max_model_len (4096).\n",
-                "bad configuration",
-                "512",
-            ),
-            (
-                "ValueError: The supplied chat template string (/x/t.jinja) appears path-like, but doesn't exist!\n",
-                "missing file",
-                "t.jinja",
-            ),
-        ] {
-            let found = crate::engine::failure::classify(log, &[]).expect(log);
-            assert_eq!(found.class, class, "{log}");
-            assert!(found.line.contains(line), "{}", found.line);
-        }
-    }
-
-    #[test]
-    fn every_pattern_is_one_and_causes_come_first() {
-        assert_eq!((patterns().len(), of_machine().len()), (TABLE.len(), MACHINE.len()));
-        let firsts = TABLE.iter().position(|(name, _)| is_consequence(name)).unwrap();
-        assert!(TABLE[firsts..].iter().all(|(name, _)| is_consequence(name)));
-    }
-}
+#[path = "general_tests.rs"]
+mod tests;

@@ -131,6 +131,11 @@ impl<'a> Lines<'a> {
         })
     }
 
+    /// What a line says, by its number.
+    pub fn text(&self, at: usize) -> &'a str {
+        self.lines.get(at).map_or("", |line| line.said)
+    }
+
     /// The last lines that say anything, from the end: number and text.
     pub fn last(&self, count: usize) -> impl Iterator<Item = (usize, &'a str)> {
         let said = self.lines.iter().enumerate().rev().filter(|(_, l)| !l.said.is_empty());

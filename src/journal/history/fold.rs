@@ -91,7 +91,18 @@ impl History {
                 };
                 self.sessions.push(session);
             }
-            Kind::Launch { launch, config_id, config, nonce, container, slot, installed, check, .. } => {
+            Kind::Launch {
+                launch,
+                config_id,
+                config,
+                nonce,
+                container,
+                slot,
+                installed,
+                found,
+                check,
+                ..
+            } => {
                 let (launch, config_id, nonce) = (launch.into(), config_id.into(), nonce.into());
                 let config = Written::from(&config);
                 self.launched(Launched {
@@ -102,6 +113,7 @@ impl History {
                     container,
                     slot,
                     installed,
+                    found,
                     check,
                 });
             }
@@ -114,6 +126,7 @@ impl History {
                 run,
                 made,
                 seed,
+                opened,
                 infrastructure,
                 ..
             } => {
@@ -127,12 +140,13 @@ impl History {
                     run,
                     made: None,
                     seed,
+                    opened,
                 };
                 let made = made.map(|made| self.shared(*made));
                 self.ran(ran, made);
             }
-            Kind::Gone { launch, times, gpus, changed, appeared, stuck: _ } => {
-                self.gone(Ended { launch: launch.into(), times, gpus, changed, appeared });
+            Kind::Gone { launch, times, gpus, changed, appeared, came, left, stuck: _ } => {
+                self.gone(Ended { launch: launch.into(), times, gpus, changed, appeared, came, left });
             }
             Kind::Lost { launch, after_s, gpus } => self.lost(&launch, after_s, gpus),
             Kind::Checked { of, sample, .. } => self.checked.push((of, sample)),
@@ -213,6 +227,9 @@ impl History {
             check: l.check,
             changed: Box::default(),
             appeared: Box::default(),
+            came: Box::default(),
+            found: l.found.into_iter().collect(),
+            left: Box::default(),
             slot: l.slot.map(|s| s.number),
             nonce: l.nonce.into(),
             begun: (self.session, self.session_s),
@@ -223,6 +240,7 @@ impl History {
 
     fn ran(&mut self, ran: Ran<'_>, made: Option<Arc<Conditions>>) {
         let mut run = ran.run;
+        self.opened.extend(ran.opened.map(|o| (o.id, o.files)));
         run.metrics.shrink();
         let launch = self.by_id.get_key_value(&run.launch).map(|(id, at)| (id.clone(), *at));
         let profile_id = self.text(&ran.profile_id);
@@ -251,6 +269,8 @@ impl History {
             l.span.1 = seq;
             (l.times, l.gpus) = (Some(ended.times), ended.gpus);
             (l.changed, l.appeared) = (ended.changed.into(), ended.appeared.into());
+            l.came = ended.came.into();
+            l.left = ended.left.into_iter().collect();
         }
         self.close(&ended.launch);
     }

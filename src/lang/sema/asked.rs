@@ -176,12 +176,29 @@ impl Checker<'_> {
         self.never_true(&asked);
     }
 
+    /// `tokens --max-num-seqs`: the first dash was read as a sign that takes away, where another one is missing.
+    fn behind_a_lost_sign(&self, asked: &AskedFlag) -> Option<Diagnostic> {
+        let before = asked.span.before_in(self.modules.text_of(asked.span.file));
+        let flag = format!("-{}", asked.name);
+        let whole = Span { start: asked.span.start.saturating_sub(1), ..asked.span };
+        let torn = before.ends_with('-') && !asked.name.starts_with("--") && self.is_flag(&flag);
+        torn.then(|| {
+            Diagnostic::new(Code::Unexpected, whole, format!("an operator is missing before `{flag}`"))
+                .label("expected an operator before it")
+                .help(format!("write for example `* {flag}`, or `- {flag}` with a space to take it away"))
+        })
+    }
+
     /// Says which of them no engine has.
     pub fn unknown_asked_flags(&mut self) {
         for asked in std::mem::take(&mut self.asked_flags) {
             self.never_equal(&asked);
             self.never_true(&asked);
             let Some(engine) = asked.engines.first().filter(|_| !asked.known) else { continue };
+            if let Some(d) = self.behind_a_lost_sign(&asked) {
+                self.sink.push(d);
+                continue;
+            }
             let many = asked.engines.iter().any(|e| e.name != engine.name);
             let message = if many {
                 format!("no engine here has a flag {}", asked.name)

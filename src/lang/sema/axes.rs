@@ -146,7 +146,17 @@ impl Checker<'_> {
         let mut sum = Vec::new();
         for factors in products {
             let factors = factors.into_iter().collect::<Option<Vec<_>>>()?;
-            self.clashes(axes.span, &factors, None)?;
+            if self.clashes(axes.span, &factors, None).is_none() {
+                // what else is wrong with them is told all the same, of each once
+                let mut each: Vec<Space> = Vec::new();
+                for factor in factors {
+                    if each.iter().all(|f| f.points() != factor.points()) {
+                        each.push(factor);
+                    }
+                }
+                sum.extend(each);
+                continue;
+            }
             sum.push(one_or(factors, Space::Product));
         }
         let space = one_or(sum, Space::Sum);

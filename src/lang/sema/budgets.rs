@@ -3,15 +3,19 @@
 use super::check::Checker;
 use super::program::Study;
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
+use crate::lang::syntax::Block;
 use crate::lang::syntax::ast::{self, Budget, BudgetUnit, StepLineKind, StudyLineKind};
 use crate::lang::units::{self, Dim};
 
 impl Checker<'_> {
     /// Says which budgets are never spent; those in money wait for a site that says what a GPU costs.
     pub(super) fn countable(&mut self, decl: &ast::Study, study: &mut Study) {
-        let unread = decl.unread.contains(&"gpus");
+        // a line that means nobody knows what may say it
+        let nobodys = About::NoSetting(Block::Study);
+        let unread =
+            decl.unread.contains(&"gpus") || self.sink.in_span(decl.span).any(|d| d.about == nobodys);
         let gpus_stated = unread || decl.lines.iter().any(|l| matches!(l.kind, StudyLineKind::Gpus { .. }));
         for budget in budgets(decl) {
             let money = budget.unit.is_none()

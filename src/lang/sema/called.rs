@@ -32,6 +32,9 @@ impl Checker<'_> {
         if let Some(whole) = begun(&word.value, SETTINGS.iter().copied()).filter(|_| d.suggested.is_empty()) {
             d = d.suggest(whole).edit(word.span, whole);
         }
+        if d.suggested.is_empty() {
+            d = d.about(About::NoSetting(Block::Profile));
+        }
         let meant = d.edits.first().map(|e| e.text.clone());
         self.sink.push(d.help(format!("a profile has the settings {}", SETTINGS.join(", "))));
         meant.map_or(Cow::Borrowed(line), |setting| Cow::Owned(renamed(line, &setting)))

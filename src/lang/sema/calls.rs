@@ -1,10 +1,12 @@
 //! Names and functions in expressions: metrics, statistics, params, derived metrics.
 
+use foldhash::{HashMap, HashMapExt};
+
 use super::check::Checker;
 use super::exprs::{Place, Type, Typed, node};
 use super::metrics::{self, MetricKind, Stat};
 use super::program::{Expr, Owner};
-use super::schema::Found;
+use super::schema::{Found, Kind as Takes};
 use super::scope::{ItemRef, Kind};
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, one_of};
@@ -279,11 +281,19 @@ impl Checker<'_> {
             self.sink.push(d.help(format!("a flag is written with its dashes: `{flag}`")));
             return;
         }
-        if self.axis_as_metric(module, name, &d) {
+        if self.axis_as_metric(module, name, &d) || self.engine_as_condition(module, name, &d) {
             return;
         }
         if let Some(library) = stdlib::home(Kind::Metric.word(), &name.value) {
-            super::unimported::say(m, d, library, &name.value, self.sink);
+            let unused = self.unused_metric(module).map(str::to_owned);
+            super::unimported::say(self.module(module), d, library, &name.value, self.sink);
+            let told = self.sink.each_mut().last().filter(|d| d.span == name.span);
+            if let (Some(own), Some(d)) = (unused, told) {
+                // which of the two was meant, people know
+                d.edits.clear();
+                d.help =
+                    d.help.take().map(|h| format!("{h}; or was your own `{own}` meant, which nothing uses?"));
+            }
             return;
         }
         if let Some(several) = metrics::one_of_several(&name.value) {
@@ -323,10 +333,58 @@ impl Checker<'_> {
         })
     }
 
+    /// `--max-num-seqs > batch`
+    pub(super) fn no_number(&mut self, name: &Name, flag: &ast::Expr) {
+        let message = format!("no metric or param is called `{}`", name.value);
+        let d = Diagnostic::new(Code::UnknownMetric, name.span, message);
+        let d = d.about(About::missing(Kind::Metric, &name.value)).label("not known");
+        let flag = self.source_text(flag.span);
+        let help = format!("{flag} is a number: compare it with one, or declare `param {} = …`", name.value);
+        self.sink.push(d.help(help));
+    }
+
+    /// The one metric of a file that nothing in it names. Among very many, which a machine wrote, it is not looked for: each metric that is
+    /// not known would have all of the file read.
+    fn unused_metric(&self, module: usize) -> Option<&str> {
+        const MOST: usize = 64;
+        let m = self.module(module);
+        if m.names(Kind::Metric).len() > MOST {
+            return None;
+        }
+        let text = self.modules.text_of(m.id);
+        let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let mut times: HashMap<&str, usize> = HashMap::new();
+        text.split(|c| !in_name(c)).for_each(|word| *times.entry(word).or_default() += 1);
+        let mut unused = m.names(Kind::Metric).into_iter().filter(|name| times.get(name) == Some(&1));
+        unused.next().filter(|_| unused.next().is_none())
+    }
+
+    /// Whether it is a flag that takes a number in each engine here which has it: nothing that is compared with it is a text.
+    pub(super) fn counts(&self, e: &ast::Expr) -> bool {
+        let ExprKind::Flag(flag) = &e.kind else { return false };
+        let engines = self.engines.values().flatten();
+        let mut kinds = engines.filter_map(|e| match e.schema.find(flag, e.version.as_deref()) {
+            Found::Known(spec, _) => Some(matches!(spec.kind, Takes::Int { .. } | Takes::Float { .. })),
+            _ => None,
+        });
+        kinds.next() == Some(true) && kinds.all(|number| number)
+    }
+
     pub(super) fn wrong_place(&mut self, span: Span, what: &str, place: &str) {
         let message = format!("{what} cannot be read here");
         let d = Diagnostic::new(Code::WrongPlace, span, message).label("not known here");
-        self.sink.push(d.help(format!("it can be read {place}")));
+        let text = self.modules.text_of(span.file);
+        let line = span.line_in(text);
+        let (before, written) = (&text[line.range().start..span.range().start], self.modules.slice(span));
+        // `metric async = --flag`
+        let own = before.strip_prefix("metric ").and_then(|b| b.trim_end().strip_suffix('='));
+        let d = match own.filter(|_| written.starts_with('-')) {
+            Some(name) => {
+                d.help(format!("what is varied is an axis: write `axis {} = {written}`", name.trim_end()))
+            }
+            None => d.help(format!("it can be read {place}")),
+        };
+        self.sink.push(d);
     }
 }
 

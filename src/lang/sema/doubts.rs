@@ -11,7 +11,7 @@ use crate::lang::source::Span;
 pub fn doubts_that_follow(found: &mut Vec<Diagnostic>, modules: &Modules) {
     flags_of_a_release_cut_short(found);
     signs_that_were_mended(found);
-    factor_in_place_of_another(found, modules);
+    axis_in_place_of_another(found, modules);
     axis_of_another_engine(found, modules);
     version_of_a_parent(found);
 }
@@ -41,14 +41,12 @@ fn signs_that_were_mended(found: &mut Vec<Diagnostic>) {
     found.retain(|d| d.code != Code::WrongWay || !errors.iter().any(|s| within(d, s)));
 }
 
-/// `seqs * seqs` beside an axis that nothing uses.
-fn factor_in_place_of_another(found: &mut Vec<Diagnostic>, modules: &Modules) {
-    let twice = |d: &Diagnostic| {
-        let mut factors: Vec<&str> = modules.slice(d.span).split('*').map(str::trim).collect();
-        let count = factors.len();
-        factors.sort_unstable();
-        factors.dedup();
-        d.code == Code::FlagClash && factors.len() < count
+/// `seqs * seqs`, and a step that varies `seqs + seqs`, beside an axis that nothing uses.
+pub fn axis_in_place_of_another(found: &mut Vec<Diagnostic>, modules: &Modules) {
+    let twice = |d: &Diagnostic| match d.code {
+        Code::FlagClash => stands_twice(modules.slice(d.span), '*'),
+        Code::SameTwice => stands_twice(varied(modules, d.span), '+'),
+        _ => false,
     };
     let unused = |d: &Diagnostic| d.about == About::Unused(Kind::Axis);
     let mut axes = found.iter().filter(|d| unused(d)).map(|d| d.span);
@@ -56,9 +54,25 @@ fn factor_in_place_of_another(found: &mut Vec<Diagnostic>, modules: &Modules) {
     let mut clashes = found.iter_mut().filter(|d| twice(d));
     let (Some(d), None) = (clashes.next(), clashes.next()) else { return };
     let name = modules.slice(unused_at);
-    d.help = Some(format!("one factor stands here twice, and `{name}` is never used: was it meant?"));
+    d.help = Some(format!("one axis stands here twice, and `{name}` is never used: was it meant?"));
     d.related.push((unused_at, "never used".to_owned()));
     found.retain(|d| !(unused(d) && d.span == unused_at));
+}
+
+/// Whether something stands more than once between such signs.
+fn stands_twice(text: &str, sign: char) -> bool {
+    let mut parts: Vec<&str> = text.split(sign).map(str::trim).filter(|part| !part.is_empty()).collect();
+    let count = parts.len();
+    parts.sort_unstable();
+    parts.dedup();
+    parts.len() < count
+}
+
+/// What the step varies that is named at a place.
+fn varied(modules: &Modules, step: Span) -> &str {
+    let block = modules.text_of(step.file)[step.range().end..].split('}').next().unwrap_or_default();
+    let line = block.split_once("vary ").map_or("", |(_, line)| line).lines().next().unwrap_or_default();
+    line.split(['#', '(']).next().unwrap_or_default()
 }
 
 /// `vary sg_chunk` over vLLM, beside an axis that nothing uses: each use that an engine cannot take may stand in the place of one.

@@ -6,9 +6,11 @@ use super::check::{Checker, MOST_LEVELS};
 use super::flags::singles;
 use super::program::{Api, Engine, Failure, Ready, Reset, Stop, Via};
 use super::scope::{ItemRef, Kind};
+use super::unexpanded::Of;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, one_of};
+use crate::lang::diag::{About, Diagnostic, one_of};
 use crate::lang::source::Span;
+use crate::lang::syntax::Block;
 use crate::lang::syntax::ast::{self, ChangeKind, EngineLineKind as Line, Item, Name};
 use crate::lang::units::Dim;
 
@@ -111,19 +113,26 @@ impl Checker<'_> {
         Some(engine)
     }
 
-    /// What texts insert, of an engine whose parent is not known: all else of it depends on that.
+    /// What is sure of an engine whose parent is not known: what stands in it twice, and what its texts insert.
     fn texts_of_a_lost_engine(&mut self, module: usize, decl: &ast::Engine) {
+        self.once_each(decl);
         let changes = decl.lines.iter().filter_map(|l| match &l.kind {
             Line::Changes(all) => Some(all),
             _ => None,
         });
         let values = changes.flatten().filter_map(|change| match &change.kind {
-            ChangeKind::Flag(flag) | ChangeKind::Raw(flag) => flag.value.as_ref(),
-            ChangeKind::Env { value, .. } => Some(value),
+            ChangeKind::Flag(flag) | ChangeKind::Raw(flag) => {
+                Some((flag.value.as_ref()?, Of::Flag(&flag.name.value)))
+            }
+            ChangeKind::Env { name, value } => Some((value, Of::Variable(&name.value))),
             _ => None,
         });
-        for single in values.flat_map(singles) {
-            self.written(module, &single, true);
+        for (value, of) in values {
+            for single in singles(value) {
+                if self.written(module, &single, true).is_some() {
+                    self.unexpanded(module, single.span, of);
+                }
+            }
         }
     }
 
@@ -183,10 +192,10 @@ impl Checker<'_> {
                 engine.stop = Stop { signal: signal.value.clone(), within_s };
             }
             Line::Key(sources) => engine.key = self.key_sources(sources, engine),
+            Line::Variables { prefix, names, .. } => self.of_no_family(prefix, names),
             Line::Failure { .. }
             | Line::Refuses { .. }
             | Line::Versions(_)
-            | Line::Variables { .. }
             | Line::Flag(_)
             | Line::Changes(_)
             | Line::Publish { .. } => {}
@@ -286,19 +295,30 @@ impl Checker<'_> {
     }
 
     fn complete(&mut self, decl: &ast::Engine, engine: &Engine) {
+        if decl.parent.is_some() {
+            return;
+        }
         let unread = |word: &str| decl.unread.contains(&word);
         let states_serve = decl.lines.iter().any(|l| matches!(l.kind, Line::Serve(_)));
-        if decl.parent.is_none() && !states_serve && !unread("serve") {
-            let message = format!("the engine `{}` has no serve line", decl.name.value);
-            let d = Diagnostic::new(Code::EngineIncomplete, decl.name.span, message).label("a root engine");
+        let mut lacks = Vec::new();
+        if !states_serve && !unread("serve") {
             let help =
                 "add `serve \"COMMAND {model} --port {port}\"`, or derive it: `engine NAME = vllm { … }`";
-            self.sink.push(d.help(help));
+            lacks.push(("has no serve line", help));
         }
-        if decl.parent.is_none() && engine.ready.path.is_empty() && !unread("ready") {
-            let message = format!("the engine `{}` does not say when it is ready", decl.name.value);
+        if engine.ready.path.is_empty() && !unread("ready") {
+            lacks.push(("does not say when it is ready", "add `ready get \"/health\" within 20min`"));
+        }
+        // lines that mean nobody knows what may be those that are missing
+        let nobodys = About::NoSetting(Block::Engine);
+        let nameless = self.sink.in_span(decl.span).filter(|d| d.about == nobodys);
+        if lacks.len() <= nameless.count() {
+            lacks.clear();
+        }
+        for (what, help) in lacks {
+            let message = format!("the engine `{}` {what}", decl.name.value);
             let d = Diagnostic::new(Code::EngineIncomplete, decl.name.span, message).label("a root engine");
-            self.sink.push(d.help("add `ready get \"/health\" within 20min`"));
+            self.sink.push(d.help(help));
         }
     }
 }

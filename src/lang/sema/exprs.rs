@@ -9,7 +9,7 @@ use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, did_you_mean, one_of};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Name};
-use crate::lang::units::Dim;
+use crate::lang::units::{self, Dim};
 
 /// What an expression yields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,12 @@ const MOST_NESTED: usize = 128;
 impl Checker<'_> {
     /// A condition.
     pub fn condition(&mut self, module: usize, e: &ast::Expr, place: Place) -> Option<Expr> {
-        let (expr, found) = self.expr(module, e, place)?;
+        let Some((expr, found)) = self.expr(module, e, place) else {
+            if self.is_own_metric(module, e) {
+                self.no_condition(e, false);
+            }
+            return None;
+        };
         match found {
             Type::Bool => Some(expr),
             Type::Flag if matches!(e.kind, ExprKind::Env(_)) => {
@@ -68,19 +73,37 @@ impl Checker<'_> {
             // what a param is depends on how its mistake is mended
             _ if self.is_torn_param(module, e) => None,
             other => {
-                let text = other == Type::Text;
-                let (what, example) = if text {
-                    ("a text", format!("{} == \"…\"", self.source_text(e.span)))
-                } else {
-                    ("a quantity", "success_rate < 99%".to_owned())
-                };
-                let message = format!("a condition is true or false, and this is {what}");
-                let d =
-                    Diagnostic::new(Code::NotCondition, e.span, message).label("compare it with something");
-                self.sink.push(d.help(format!("for example `{example}`")));
+                match quoted_condition(e) {
+                    Some(inner) => self.in_quotes(e, &inner),
+                    None => self.no_condition(e, other == Type::Text),
+                }
                 None
             }
         }
+    }
+
+    /// A metric of the file is no condition, whatever is wrong with it.
+    fn is_own_metric(&self, module: usize, e: &ast::Expr) -> bool {
+        let ExprKind::Call { owner: None, name, args: None } = &e.kind else { return false };
+        module == 0 && self.modules.root().find(Kind::Metric, &name.value).is_some()
+    }
+
+    fn in_quotes(&mut self, e: &ast::Expr, inner: &str) {
+        let message = "a condition is true or false, and this is a text";
+        let d = Diagnostic::new(Code::NotCondition, e.span, message).label("a condition in quotes");
+        let help = format!("a condition stands without quotes: write `{inner}`");
+        self.sink.push(d.help(help).edit(e.span, inner));
+    }
+
+    fn no_condition(&mut self, e: &ast::Expr, is_text: bool) {
+        let (what, example) = if is_text {
+            ("a text", format!("{} == \"…\"", self.source_text(e.span)))
+        } else {
+            ("a quantity", "success_rate < 99%".to_owned())
+        };
+        let message = format!("a condition is true or false, and this is {what}");
+        let d = Diagnostic::new(Code::NotCondition, e.span, message).label("compare it with something");
+        self.sink.push(d.help(format!("for example `{example}`")));
     }
 
     /// A number, such as an objective.
@@ -124,6 +147,11 @@ impl Checker<'_> {
             }
             _ => (String::new(), "ttft"),
         };
+        // the file's own metric of that name was meant, which is to have another one
+        let modules = self.modules;
+        if self.sink.found().any(|d| d.code == Code::BuiltIn && modules.slice(d.span) == name) {
+            return;
+        }
         let message = format!("`{name}` is a distribution over requests, not one number");
         let d = Diagnostic::new(Code::NeedsStatistic, e.span, message).label("which statistic of it?");
         let all: Vec<_> = Stat::ALL.iter().map(|s| s.name()).collect();
@@ -266,8 +294,10 @@ impl Checker<'_> {
             let near = did_you_mean(&name.value, m.names(Kind::Param)).is_some();
             if near || self.flag_meant(&name.value).is_some() {
                 self.unknown_metric(module, name);
+            } else if self.counts(other) {
+                self.no_number(name, other);
             } else {
-                self.unquoted(name);
+                self.unquoted(name, other);
             }
             return None;
         }
@@ -282,7 +312,14 @@ impl Checker<'_> {
     }
 
     /// `--gpu == h200`: what is compared with a text is one.
-    fn unquoted(&mut self, name: &Name) {
+    fn unquoted(&mut self, name: &Name, other: &ast::Expr) {
+        let is_nothing = ["null", "none", "nil", "undefined"].contains(&&*name.value);
+        if let (ExprKind::Flag(flag), true) = (&other.kind, is_nothing) {
+            let message = format!("nothing is called `{}`: a flag that is not set has no value", name.value);
+            let d = Diagnostic::new(Code::UnknownMetric, name.span, message).label("no value");
+            let help = format!("`given {flag}` holds where it is set, `not given {flag}` where it is not");
+            return self.sink.push(d.help(help));
+        }
         let quoted = format!("\"{}\"", name.value);
         let message = format!("no metric or param is called `{}`", name.value);
         let d = Diagnostic::new(Code::UnknownMetric, name.span, message).label("text is quoted");
@@ -394,7 +431,8 @@ impl Checker<'_> {
                 } else if unit.is_empty() {
                     "only `*` and `/` combine different kinds".to_owned()
                 } else {
-                    format!("give it in `{unit}`")
+                    let all: Vec<String> = units::of(wanted).map(|u| format!("`{u}`")).collect();
+                    format!("give it in {}", if all.is_empty() { format!("`{unit}`") } else { one_of(&all) })
                 };
                 d.label("of another kind").help(help)
             };
@@ -446,4 +484,12 @@ fn is_engine(e: &ast::Expr) -> bool {
 
 fn is_name(e: &ast::Expr, wanted: &str) -> bool {
     matches!(&e.kind, ExprKind::Call { owner: None, name, args: None } if name.value == wanted)
+}
+
+/// What `"p99(ttft) <= 3s"` says: a text that compares something.
+fn quoted_condition(e: &ast::Expr) -> Option<String> {
+    let ExprKind::Text(text) = &e.kind else { return None };
+    let compares = ["<", ">", "==", "!=", " and ", " or "].iter().any(|sign| text.value.contains(sign));
+    let plain = !text.value.contains(['"', '\\', '{', '#', '\n']);
+    (compares && plain).then(|| text.value.trim().to_owned())
 }

@@ -4,12 +4,13 @@
 use super::check::Checker;
 use super::versions::compare_versions;
 use crate::lang::codes::Code;
-use crate::lang::diag::{About, Diagnostic};
+use crate::lang::diag::{About, Diagnostic, nearest};
 use crate::lang::syntax::ast::{Engine, EngineLineKind as Line, Item, Name, Single, Text};
 
 /// Variables of one engine whose names begin alike.
 struct Family<'a> {
     engine: &'a Engine,
+    prefix: &'a str,
     since: Option<&'a Text>,
     until: Option<&'a Text>,
     names: &'a [Single],
@@ -17,7 +18,10 @@ struct Family<'a> {
 
 impl Family<'_> {
     fn reads(&self, name: &str) -> bool {
-        self.names.iter().any(|n| n.text == name)
+        // one that begins with a slip of the prefix was told where it is listed
+        let listed =
+            |n: &Single| n.text == name || begun_rightly(&n.text, self.prefix).as_deref() == Some(name);
+        self.names.iter().any(listed)
     }
 
     /// Whether it holds for a release; for none that is known it may.
@@ -58,6 +62,32 @@ impl Checker<'_> {
         }
     }
 
+    /// Names of a list that begin otherwise than it says: they belong to no family. Where none begins so and all begin alike, it is the
+    /// prefix that is wrong.
+    pub(super) fn of_no_family(&mut self, prefix: &Text, names: &[Single]) {
+        if let Some(right) = shared_beginning(names).filter(|right| !right.starts_with(&prefix.value)) {
+            let message = format!("none of these variables begins with `{}`", prefix.value);
+            let d = Diagnostic::new(Code::EngineSetting, prefix.span, message);
+            let slip = !nearest(right, [prefix.value.as_str()]).is_empty();
+            let d = if slip {
+                d.suggest(right).edit(prefix.span, format!("\"{right}\""))
+            } else {
+                d.label("of another family")
+            };
+            return self.sink.push(d.help(format!("write `\"{right}\"`, with which all of them begin")));
+        }
+        for name in names.iter().filter(|n| !n.text.starts_with(&prefix.value)) {
+            let message = format!("`{}` does not begin with `{}`", name.text, prefix.value);
+            let d = Diagnostic::new(Code::EngineSetting, name.span, message);
+            let right = begun_rightly(&name.text, &prefix.value);
+            let d = match right.filter(|right| names.iter().all(|n| n.text != *right)) {
+                Some(right) => d.suggest(&right).edit(name.span, right),
+                None => d.label("of another family"),
+            };
+            self.sink.push(d.help("list variables that begin so, others in a `variables` line of their own"));
+        }
+    }
+
     fn engines_declared(&self) -> impl Iterator<Item = &Engine> {
         let items = self.modules.all.iter().flat_map(|m| &m.file.items);
         items.filter_map(|i| if let Item::Engine(e) = i { Some(e) } else { None })
@@ -70,7 +100,13 @@ impl Checker<'_> {
             for line in &engine.lines {
                 let Line::Variables { prefix, since, until, names } = &line.kind else { continue };
                 if name.starts_with(&prefix.value) {
-                    found.push(Family { engine, since: since.as_ref(), until: until.as_ref(), names });
+                    found.push(Family {
+                        engine,
+                        prefix: &prefix.value,
+                        since: since.as_ref(),
+                        until: until.as_ref(),
+                        names,
+                    });
                 }
             }
         }
@@ -107,6 +143,26 @@ impl Checker<'_> {
         }
         if versions.is_empty() { vec![None] } else { versions }
     }
+}
+
+/// What several names begin with, up to the first `_`.
+fn shared_beginning(names: &[Single]) -> Option<&str> {
+    let (first, others) = names.split_first().filter(|(_, others)| !others.is_empty())?;
+    let begin = &first.text[..=first.text.find('_')?];
+    others.iter().all(|n| n.text.starts_with(begin)).then_some(begin)
+}
+
+/// `YM_LOG` among those that begin with `MY_`, as it was meant.
+fn begun_rightly(name: &str, prefix: &str) -> Option<String> {
+    let parts = prefix.matches('_').count();
+    let (end, _) = name.match_indices('_').nth(parts.checked_sub(1)?)?;
+    let (begin, rest) = name.split_at(end + 1);
+    // of one letter each slip is as near to many others
+    let slip = begin != prefix
+        && prefix.len() > 2
+        && prefix.ends_with('_')
+        && strsim::damerau_levenshtein(begin, prefix) <= 1;
+    slip.then(|| format!("{prefix}{rest}"))
 }
 
 /// Levels of engines that derive from each other, in real files two or three.

@@ -33,6 +33,7 @@ impl Checker<'_> {
     pub fn loads_fit(&mut self, decl: &ast::Study, study: &Study) {
         self.streams_read(decl, study);
         self.same_loads(decl);
+        let mut told = Vec::new();
         let objectives = decl.lines.iter().filter(|l| matches!(l.kind, Line::Objective { .. })).count();
         for line in &decl.lines {
             // of two objectives one is to go: which the loads must fit is not known
@@ -59,7 +60,7 @@ impl Checker<'_> {
             for name in names {
                 let at = self.modules.root().find(Kind::Profile, &name.value);
                 if let Some(profile) = at.and_then(|at| self.profile(at)) {
-                    self.load_fits(name, &profile, used);
+                    self.load_fits(name, &profile, used, &mut told);
                 }
             }
         }
@@ -147,7 +148,14 @@ impl Checker<'_> {
         }
     }
 
-    fn load_fits(&mut self, name: &Name, profile: &Arc<Profile>, used: Use<'_>) {
+    /// `told` are the lines of which it was said in this study that what they state does not fit.
+    fn load_fits(
+        &mut self,
+        name: &Name,
+        profile: &Arc<Profile>,
+        used: Use<'_>,
+        told: &mut Vec<(Span, String)>,
+    ) {
         let Some(load) = &profile.load else { return };
         let p = &name.value;
         let (message, label, help) = match (used, load) {
@@ -195,10 +203,32 @@ impl Checker<'_> {
         if self.is_torn_profile(p) {
             return;
         }
+        // one line that many profiles inherit is one mistake
+        let stated = (self.load_stated(p).unwrap_or(name.span), label.to_owned());
+        if told.contains(&stated) {
+            return;
+        }
+        told.push(stated);
         let range = matches!(load, Load::RateRange { .. } | Load::ConcurrencyRange { .. });
         let about = if range { About::Unsearched } else { About::Plain };
         let d = Diagnostic::new(Code::WrongLoad, name.span, message).about(about);
         self.sink.push(d.label(label).help(help));
+    }
+
+    /// The line that states the load of a profile, its own or one of those that it derives from.
+    fn load_stated(&self, name: &str) -> Option<Span> {
+        let mut at = self.modules.root().find(Kind::Profile, name);
+        // a circle of parents has been told, and ends here
+        for _ in 0..MOST_LEVELS {
+            let here = at?;
+            let Item::Profile(profile) = self.modules.item(here) else { return None };
+            let line = profile.lines.iter().find(|l| matches!(l.word.value.as_str(), "rate" | "concurrency"));
+            if let Some(line) = line {
+                return Some(line.span);
+            }
+            at = self.module(here.module).find(Kind::Profile, &profile.parent.as_ref()?.value);
+        }
+        None
     }
 
     /// Whether lines of a profile, or of one that it derives from, could not be read.

@@ -91,7 +91,9 @@ impl Checker<'_> {
                 d.help("write for example `model \"Qwen/Qwen3-8B\"`, or the path of a directory")
             });
         }
-        if name.whole && !name.text.trim().is_empty() && name.text.trim() != name.text {
+        // of `""org/M"` the second quote is what is wrong
+        let doubled = self.modules.slice(text.span).starts_with("\"\"");
+        if name.whole && !doubled && !name.text.trim().is_empty() && name.text.trim() != name.text {
             let message = "the model's name begins or ends with a space";
             let d = Diagnostic::new(Code::MissingInStudy, text.span, message).label("no such model");
             let right = format!("\"{}\"", name.text.trim());

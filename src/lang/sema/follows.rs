@@ -6,6 +6,7 @@ use foldhash::{HashMap, HashSet};
 use super::check::Checker;
 use super::schema::key;
 use super::scope::Kind;
+use super::torn_axes::lacks_point;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Edit};
 use crate::lang::source::{FileId, Span};
@@ -24,6 +25,7 @@ impl Checker<'_> {
         self.of_a_misspelt_flag();
         self.searched_for_want_of_a_range();
         self.inserted_once_more();
+        self.inserted_wrongly();
         self.names_of_nobody();
         self.releases_of_nobody();
         self.doubled_for_want_of_a_value();
@@ -250,7 +252,11 @@ impl Checker<'_> {
     }
 
     /// These axes and all that are made of them.
-    fn made_of<'a>(&'a self, torn: Vec<&'a str>, axes: impl Iterator<Item = &'a Axis>) -> HashSet<&'a str> {
+    pub(super) fn made_of<'a>(
+        &'a self,
+        torn: Vec<&'a str>,
+        axes: impl Iterator<Item = &'a Axis>,
+    ) -> HashSet<&'a str> {
         let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
         let mut users: HashMap<&str, Vec<&str>> = HashMap::default();
         for axis in axes.filter(|a| matches!(a.body, AxisBody::Algebra(_))) {
@@ -346,24 +352,6 @@ impl Checker<'_> {
         at.line_in(self.modules.text_of(at.file))
     }
 
-    /// `seqs[512]` of an axis in whose list `512` was misspelt.
-    fn points_of_broken_axes(&mut self) {
-        let axes = self.modules.root().file.items.iter();
-        let axes = axes.filter_map(|i| if let Item::Axis(a) = i { Some(a) } else { None });
-        // a flag that some engine lacks says nothing of the points
-        let apart = [Code::UnknownPoint, Code::UnknownFlag, Code::FlagVersion];
-        let of_value = [Code::BadFlagValue, Code::FlagNeedsValue];
-        let torn = |a: &&Axis| {
-            // points that have names keep them, whatever is wrong with their values
-            let named = matches!(a.body, AxisBody::Points(_));
-            let says = |d: &Diagnostic| apart.contains(&d.code) || named && of_value.contains(&d.code);
-            self.sink.in_span(a.span).any(|d| !says(d))
-        };
-        let torn: Vec<&str> = axes.clone().filter(torn).map(|a| a.name.value.as_str()).collect();
-        let names: HashSet<String> = self.made_of(torn, axes).into_iter().map(str::to_owned).collect();
-        self.sink.forget(|d| lacks_point(d).is_some_and(|axis| names.contains(axis)));
-    }
-
     /// A flag `since` a release that the schema does not have, which was said of the `since`.
     fn releases_of_nobody(&mut self) {
         let beyond = self.sink.found().filter(|d| d.about == About::BeyondVersions);
@@ -397,9 +385,4 @@ impl Checker<'_> {
         let names = matches!(word, "use" | "engine" | "baseline" | "track" | "step" | "vary");
         d.about.missing_kind() == Some(Kind::Engine) || d.code.id().starts_with("E1") && names
     }
-}
-
-/// The axis that lacks a point which was picked.
-fn lacks_point(d: &Diagnostic) -> Option<&str> {
-    if let About::NoPoint { axis } = &d.about { Some(axis) } else { None }
 }

@@ -8,6 +8,10 @@ use crate::lang::diag::{Diagnostic, did_you_mean};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{BinaryOp, Expr, ExprKind, Name};
 
+/// Words by which other languages ask whether something is there.
+const ASKS: [&str; 10] =
+    ["exists", "has", "is_set", "isset", "set", "defined", "is_defined", "present", "is_given", "contains"];
+
 impl Checker<'_> {
     /// Whether a difference was meant to be one name, as parts of it are none and no spaces stand at its signs. Says so.
     pub(super) fn one_name(&mut self, module: usize, left: &Expr, right: &Expr) -> bool {
@@ -48,8 +52,9 @@ impl Checker<'_> {
         if flag && self.stands_twice(name) {
             return true;
         }
-        let meant =
-            did_you_mean(&name.value, ["given", "not"]).filter(|_| flag && !self.is_known(module, name));
+        let asked = ASKS.contains(&name.value.as_str()).then_some("given");
+        let meant = asked.or_else(|| did_you_mean(&name.value, ["given", "not"]));
+        let meant = meant.filter(|_| flag && !self.is_known(module, name));
         let Some(word) = meant else { return false };
         let message = format!("no metric or param is called `{}`", name.value);
         let d = Diagnostic::new(Code::UnknownMetric, name.span, message);

@@ -25,6 +25,10 @@ impl Checker<'_> {
         args: &[ast::Expr],
     ) -> Option<Typed> {
         let [arg] = args else {
+            // what could not be read may have joined them
+            if self.sink.in_span(e.span).any(|d| d.code == Code::Unexpected) {
+                return None;
+            }
             let message = format!("`goodput` takes one condition, and these are {}", args.len());
             let d = Diagnostic::new(Code::NotCondition, e.span, message).label("not one condition");
             self.sink.push(d.help(format!("join conditions by `and`, {EXAMPLE}")));

@@ -10,7 +10,7 @@ use super::program::{Engine, Expr, NotYet, Study};
 use super::schema::{FlagSpec, Found, Setting};
 use super::scope::Kind;
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{
     self, Axes, Change, ChangeKind, EngineLineKind, Factor, Item, Name, StepLineKind, StudyLineKind as Line,
@@ -29,12 +29,20 @@ impl Checker<'_> {
     /// Engines that need more GPUs than there are. It is one number that they are too many for, and said once.
     fn too_many(&mut self, there: u32, line: Span, named: &[(Arc<Engine>, Span)]) {
         let all = named.iter().map(|(engine, span)| (needed(engine), engine, *span));
-        let mut over = all.filter(|(n, engine, _)| *n > there && !self.sets_a_size_twice(engine));
+        let over = all.filter(|(n, engine, _)| *n > there && !self.sets_a_size_twice(engine));
+        let mut over = over.collect::<Vec<_>>().into_iter();
         let Some((first, engine, span)) = over.next() else { return };
+        // an engine that is too large for several studies is one mistake
+        let about = About::Engine(engine.name.clone());
+        let told = self.sink.each_mut().find(|d| d.code == Code::TooManyGpus && d.about == about);
+        if let Some(d) = told {
+            d.related.extend([(span, "and here".to_owned()), (line, format!("{there} here"))]);
+            return;
+        }
         let many = format!("{first} GPU{}", if first == 1 { "" } else { "s" });
         let message = format!("the engine `{}` needs {many}, and the study has {there}", engine.name);
         let d = Diagnostic::new(Code::TooManyGpus, span, message).label("can never start");
-        let mut d = d.related(line, "so many there are");
+        let mut d = d.about(about).related(line, "so many there are");
         let (mut most, mut whose) = (first, "its");
         for (needed, engine, span) in over {
             d = d.related(span, format!("`{}` needs {needed}", engine.name));

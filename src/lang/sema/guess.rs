@@ -298,10 +298,12 @@ fn switched(name: &str, engine: &Engine) -> Option<Guess> {
 
 /// `--attn-backend` for `--attention-backend`: the flags whose words begin alike and have all letters of the name's, in order.
 pub(super) fn abbreviated<'a>(wanted: &str, known: &[(String, &'a str)]) -> Vec<&'a str> {
-    let short = |word: &str, full: &str| {
+    let of = |word: &str, full: &str| {
         let mut letters = full.chars();
         word.chars().next() == full.chars().next() && word.chars().all(|c| letters.any(|l| l == c))
     };
+    // `--context-size` for `--ctx-size`: one of few letters may be written out
+    let short = |word: &str, full: &str| of(word, full) || full.len() > 2 && of(full, word);
     let words =
         |flag: &str| -> Vec<String> { flag.trim_start_matches('-').split('-').map(str::to_owned).collect() };
     let ours = words(wanted);

@@ -7,6 +7,7 @@ use super::scope::{ItemRef, Kind};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink, with_article};
 use crate::lang::source::{Files, Sources};
+use crate::lang::stdlib;
 use crate::lang::syntax::ast::{Name, Use, UsePath};
 
 impl Modules {
@@ -139,6 +140,11 @@ impl Modules {
             Some(engine) if !listed.contains(&engine) => d.suggest(engine).edit(name.span, engine),
             _ => d.meant(&name.value, others, "not there", str::to_owned),
         };
+        let elsewhere = Kind::IMPORTABLE.iter().find_map(|k| stdlib::home(k.word(), &name.value));
+        if let Some(library) = elsewhere.filter(|_| d.edits.is_empty()) {
+            return d
+                .help(format!("it stands in std/{library}: write `use std/{library} {{ {} }}`", name.value));
+        }
         known.truncate(24);
         d.help(if known.is_empty() {
             "it declares nothing that can be imported".to_owned()

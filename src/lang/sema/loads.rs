@@ -2,7 +2,7 @@
 //! something to cap.
 
 use super::check::Checker;
-use super::program::{Arrivals, Load, Profile};
+use super::program::{Arrivals, Data, Load, Profile};
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, one_of};
 use crate::lang::source::Span;
@@ -46,12 +46,15 @@ pub(super) fn closed(load: &Load) -> bool {
     matches!(load, Load::Concurrency(_) | Load::Concurrencies(_) | Load::ConcurrencyRange { .. })
 }
 
+/// What a load is called elsewhere that sends all requests at once.
+const NO_LIMIT: [&str; 6] = ["inf", "infinity", "infinite", "unlimited", "maximum", "maximal"];
+
 impl Checker<'_> {
     pub(super) fn rate(&mut self, line: &WordLine) -> Option<Load> {
         let poisson = Arrivals::Poisson;
         match &line.value {
             WordValue::Word { word, argument: None } if word.value == "max" => Some(Load::Max),
-            WordValue::Word { word, argument: None } if matches!(word.value.as_str(), "inf" | "infinity") => {
+            WordValue::Word { word, argument: None } if NO_LIMIT.contains(&word.value.as_str()) => {
                 let message = format!("`{}` is no rate", word.value);
                 let d = Diagnostic::new(Code::ProfileSetting, word.span, message).label("all at once");
                 self.sink
@@ -181,9 +184,13 @@ impl Checker<'_> {
         ) = &mut p.load
         {
             *arrivals = how;
-        } else if !both && p.load.is_some() {
-            // without any load that is what is missing
-            let message = "`arrivals` says how the requests of a `rate` come, and there is none";
+        } else if !both && (p.load.is_some() || matches!(p.data, Some(Data::Trace(_)))) {
+            // without any load that is what is missing; a trace needs none
+            let message = if p.load.is_some() {
+                "`arrivals` says how the requests of a `rate` come, and there is none"
+            } else {
+                "`arrivals` says how the requests of a `rate` come, and those of a trace come when it says"
+            };
             let d = Diagnostic::new(Code::ProfileSetting, span, message).label("without a rate");
             self.sink.push(d.help("state a rate, such as `rate 8/s`, or remove this line"));
         }

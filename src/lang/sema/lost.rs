@@ -12,8 +12,8 @@ use super::unsets::overlaps;
 use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
 use crate::lang::stdlib;
-use crate::lang::syntax::ENGINE_SETTINGS;
-use crate::lang::syntax::ast::{self, ChangeKind, EngineLineKind, Item, StudyLineKind as Line};
+use crate::lang::syntax::ast::{self, ChangeKind, EngineLineKind, Item, Name, StudyLineKind as Line};
+use crate::lang::syntax::{Block, ENGINE_SETTINGS};
 
 /// Lines of a study and its steps that may name an engine.
 const NAMES_ENGINES: [&str; 5] = ["baseline", "track", "step", "vary", "from"];
@@ -28,9 +28,12 @@ impl Checker<'_> {
     }
 
     /// Whether two engines of this file have one name: another name stands for one of them elsewhere.
-    fn engine_twice(&self) -> bool {
+    pub(super) fn engine_twice(&self) -> bool {
         let root = self.modules.root();
-        let twice = |d: &Diagnostic| d.about == About::Second(Kind::Engine);
+        // pasted twice it is one engine
+        let twice = |d: &Diagnostic| {
+            d.about == About::Second(Kind::Engine) && !super::copied::is_pasted(self.modules, d.span)
+        };
         root.names(Kind::Engine).into_iter().any(|n| root.is_broken(n)) && self.sink.found().any(twice)
     }
 
@@ -48,8 +51,14 @@ impl Checker<'_> {
         self.has_error_beside(engine, |e, d| match &d.about {
             About::Release { flag, .. } | About::Inherited { flag } => elsewhere(flag),
             _ => {
-                let spared =
-                    || sets_no_flag(e, d.span, &elsewhere) || self.unread_sets_no_flag(d.span, &elsewhere);
+                // a setting that is like none: if anything, the flag of that name
+                let of_none = d.about == About::NoSetting(Block::Engine)
+                    && elsewhere(&format!("--{}", self.modules.slice(d.span).replace('_', "-")));
+                let spared = || {
+                    of_none
+                        || sets_no_flag(e, d.span, &elsewhere)
+                        || self.unread_sets_no_flag(d.span, &elsewhere)
+                };
                 meant(d) && (spared() || only_takes_away(e, d))
             }
         })
@@ -62,27 +71,39 @@ impl Checker<'_> {
             let mut lines = e.lines.iter().filter(|l| matches!(l.kind, EngineLineKind::Changes(_)));
             let flag = lines.any(|l| l.span.start <= at.start && at.start < l.span.end);
             flag && !self.modules.slice(at).trim_start_matches('-').starts_with("version")
+                || self.line_of(at).starts_with(['-', '"']) && !self.line_of(at).contains("version")
                 || self.first_word(at).is_some_and(|word| word != "version")
         })
     }
 
+    /// The line of a place, which stands in an engine.
+    fn line_of(&self, place: Span) -> &str {
+        self.modules.slice(place.line_of_engine_in(self.modules.text_of(place.file))).trim_start()
+    }
+
     /// The setting that the line of a place begins with, if it is one of an engine.
     fn first_word(&self, place: Span) -> Option<&str> {
-        let line = self.modules.slice(place.line_in(self.modules.text_of(place.file)));
-        line.split_whitespace().next().filter(|word| ENGINE_SETTINGS.contains(word))
+        self.line_of(place).split_whitespace().next().filter(|word| ENGINE_SETTINGS.contains(word))
     }
 
     /// Whether a line that could not be read sets none of the flags in question: it begins with what says how the server is started, or
     /// with what another flag is.
     fn unread_sets_no_flag(&self, place: Span, elsewhere: &dyn Fn(&str) -> bool) -> bool {
+        let line = self.line_of(place);
+        let flags = || {
+            let words = line.split(|c: char| c.is_whitespace() || ",=[]{}\"".contains(c));
+            words.filter(|w| w.starts_with('-'))
+        };
+        // a flag with something behind it, or a text that stands alone
+        if line.starts_with(['-', '"']) {
+            return flags().all(elsewhere);
+        }
         let Some(word) = self.first_word(place) else { return false };
-        let line = self.modules.slice(place.line_in(self.modules.text_of(place.file)));
-        let flags =
-            || line.split(|c: char| c.is_whitespace() || ",=[]".contains(c)).filter(|w| w.starts_with('-'));
         match word {
-            "version" | "versions" | "model" | "env" | "unset" | "raw" => false,
-            // another name of the flag may stand in what could not be read
-            "flag" => flags().next().is_some() && flags().all(elsewhere),
+            "version" | "versions" | "model" => false,
+            "env" | "raw" => flags().all(elsewhere),
+            // another flag, or another name of one, may stand in what could not be read
+            "unset" | "flag" => flags().next().is_some() && flags().all(elsewhere),
             _ => true,
         }
     }
@@ -110,14 +131,36 @@ impl Checker<'_> {
         let of_axes =
             |step: &ast::Step| step.unread.iter().all(|u| *u == "vary") && !self.may_vary_engine(step.span);
         let lost = |step: &ast::Step| names(&step.unread) && !of_axes(step);
+        let is_lost = |s: &ast::Study, u: &str| u != "baseline" || self.unread_baseline(s).is_none();
         studies.any(|s| {
-            names(&s.unread)
+            s.unread.iter().any(|u| NAMES_ENGINES.contains(u) && is_lost(s, u))
                 || s.lines.iter().any(|l| match &l.kind {
                     Line::Step(step) => lost(step),
                     Line::Track(track) => track.steps.iter().any(lost),
                     _ => false,
                 })
         })
+    }
+
+    /// The engine of a `baseline` line that could not be read, where that is what stands behind its word: `baseline (here`.
+    pub(super) fn unread_baseline(&self, study: &ast::Study) -> Option<Name> {
+        if !study.unread.contains(&"baseline") {
+            return None;
+        }
+        let text = self.modules.slice(study.span);
+        let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let mut lines = text.lines().filter_map(|l| l.trim_start().strip_prefix("baseline"));
+        let rest = lines.next().filter(|rest| !rest.starts_with(in_name) && lines.next().is_none())?;
+        let value = rest.split(|c| !in_name(c)).find(|w| !w.is_empty() && *w != "engine")?;
+        self.modules.root().find(Kind::Engine, value)?;
+        let start = study.span.start as usize + (value.as_ptr() as usize - text.as_ptr() as usize);
+        Some(Name { value: value.to_owned(), span: Span::new(study.span.file, start..start + value.len()) })
+    }
+
+    /// Whether a name stands in a step that could not be read where it is declared.
+    pub(super) fn names_what_is_lost(&self, step: Span) -> bool {
+        let mut names = self.modules.slice(step).split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        names.any(|name| self.modules.root().is_broken(name))
     }
 
     /// Whether a step that could not be made out may leave another engine than it found: something in it, or in an axis that it names,
@@ -199,7 +242,7 @@ fn sets_no_flag(engine: &ast::Engine, place: Span, elsewhere: &dyn Fn(&str) -> b
                 }
         }),
         EngineLineKind::Flag(flag) => flag.names.iter().all(|n| elsewhere(&n.value)),
-        kind => kind.is_of_the_server(),
+        kind => kind.sets_nothing(),
     })
 }
 

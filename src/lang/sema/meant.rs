@@ -52,6 +52,12 @@ pub fn value(
             if engine.schema.named(name).any(elsewhere) {
                 return d.label("a choice of other releases");
             }
+            let words: Vec<&str> = value.text.split('|').map(str::trim).collect();
+            if words.len() > 1 && words.iter().all(|w| choices.iter().any(|c| c == w)) {
+                let help =
+                    format!("it takes one of them; points are listed in an axis: `[{}]`", words.join(", "));
+                return d.label("several choices").help(help);
+            }
             let torn = all.clone().any(|c| is_half_of(&value.text, c));
             let mut d = d.meant(&value.text, all, "none of the choices", str::to_owned);
             if torn {

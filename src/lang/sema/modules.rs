@@ -125,6 +125,7 @@ impl Modules {
         for line in self.texts[module].split_inclusive('\n') {
             let place = at..at + line.len();
             at = place.end;
+            let line = behind_name_of_step(line);
             if mistaken(place) || line.matches('"').count() % 2 == 1 {
                 line.split(|c| !name(c)).for_each(&mut add);
                 continue;
@@ -363,6 +364,13 @@ fn join(from: &str, path: &str) -> String {
     }
     let joined = parts.join("/");
     if from.starts_with('/') { format!("/{joined}") } else { joined }
+}
+
+/// A line without the name of the step that it begins, which is no use of what is called so too.
+fn behind_name_of_step(line: &str) -> &str {
+    let named = line.trim_start().strip_prefix("step ").map(str::trim_start);
+    let behind = named.map(|l| l.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_'));
+    behind.filter(|l| l.starts_with(' ')).unwrap_or(line)
 }
 
 #[cfg(test)]

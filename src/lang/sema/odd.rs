@@ -1,9 +1,9 @@
-//! The declaration as the mistake: a name that is declared and never used, beside nearly the same that is used and declared nowhere, and a name
-//! that is declared twice, beside one that is missing. Told at the use, a fix would spread the slip, or what was copied would stay.
+//! The declaration as the mistake: a name that is declared and never used, beside nearly the same that is used and declared nowhere. Told at
+//! the use, a fix would spread the slip.
 
 use std::collections::HashMap;
 
-use super::metrics;
+use super::copied::called_alike;
 use super::modules::Modules;
 use super::scope::{Kind, declared};
 use crate::lang::codes::Code;
@@ -14,7 +14,7 @@ use crate::lang::stdlib;
 use crate::lang::syntax::ast::{EngineLineKind as Line, Item, KeyDecl};
 
 /// More letters than this are no slip.
-const MOST_LETTERS: usize = 2;
+pub(super) const MOST_LETTERS: usize = 2;
 
 /// Tells at the declarations of the root file what is wrong with them, and takes back what was said of their uses.
 pub fn odd_declarations(found: &mut Vec<Diagnostic>, modules: &Modules) {
@@ -38,18 +38,48 @@ pub fn odd_declarations(found: &mut Vec<Diagnostic>, modules: &Modules) {
     called_alike(found, modules, &words);
 }
 
+/// A choice or a key that a schema of the root file lacks, named several times: most likely one slip of the schema, and told once.
+pub fn lacking_in_a_schema(found: &mut Vec<Diagnostic>, modules: &Modules) {
+    let lacks = |d: &Diagnostic| match d.code {
+        Code::BadFlagValue => d.message.ends_with("is none of the choices"),
+        Code::UnknownFlag => d.message.contains(" has no key "),
+        _ => false,
+    };
+    if found.iter().filter(|d| lacks(d)).count() < 2 {
+        return;
+    }
+    let own = of_schemas(modules);
+    let mut firsts: HashMap<(Code, String, String), usize> = HashMap::new();
+    let mut kept: Vec<Diagnostic> = Vec::with_capacity(found.len());
+    for d in found.drain(..) {
+        let what = d.message.rsplit('`').nth(1).unwrap_or_default();
+        let flag = d.message.split([':', ' ']).next().unwrap_or_default();
+        let of_schema = lacks(&d) && own.iter().any(|(name, _)| *name == flag);
+        let first = of_schema
+            .then(|| *firsts.entry((d.code, flag.to_owned(), what.to_owned())).or_insert(kept.len()));
+        match first.and_then(|at| kept.get_mut(at)) {
+            Some(first) => {
+                first.related.push((d.span, "and here".to_owned()));
+                first.edits.extend(d.edits);
+            }
+            None => kept.push(d),
+        }
+    }
+    *found = kept;
+}
+
 /// A name that is used and that nothing declares.
-struct Missing {
-    code: Code,
-    name: String,
-    kinds: Vec<Kind>,
+pub(super) struct Missing {
+    pub(super) code: Code,
+    pub(super) name: String,
+    pub(super) kinds: Vec<Kind>,
     /// what was said to have been meant
-    suggested: Vec<String>,
-    first: Span,
+    pub(super) suggested: Vec<String>,
+    pub(super) first: Span,
 }
 
 impl Missing {
-    fn of(d: &Diagnostic, modules: &Modules) -> Option<Self> {
+    pub(super) fn of(d: &Diagnostic, modules: &Modules) -> Option<Self> {
         let name = asked(d, modules)?.to_owned();
         let of_blocks = |k: &Kind| matches!(k, Kind::Engine | Kind::Axis | Kind::Profile);
         let kinds = match d.code {
@@ -63,7 +93,7 @@ impl Missing {
         Some(Self { code: d.code, name, kinds, suggested, first: d.span })
     }
 
-    fn all(found: &[Diagnostic], modules: &Modules) -> Vec<Self> {
+    pub(super) fn all(found: &[Diagnostic], modules: &Modules) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for m in found.iter().filter_map(|d| Self::of(d, modules)) {
             if all.iter().all(|o| (o.code, &o.name) != (m.code, &m.name)) {
@@ -73,19 +103,19 @@ impl Missing {
         all
     }
 
-    fn distance(&self, other: &str) -> usize {
+    pub(super) fn distance(&self, other: &str) -> usize {
         strsim::damerau_levenshtein(&self.name, other)
     }
 
     /// Whether the standard library declares it: its spelling is a right one.
-    fn in_library(&self) -> bool {
+    pub(super) fn in_library(&self) -> bool {
         self.kinds.iter().any(|k| stdlib::home(k.word(), &self.name).is_some())
     }
 
     /// The declaration that was meant by all uses of the name, if nothing uses that one and the name is more than one slip.
     fn misspelt<'m>(&self, modules: &'m Modules, words: &Words) -> Option<(&'m str, Span)> {
         let uses = words.get(self.name.as_str()).copied().unwrap_or_default();
-        if self.name.len() < 3 || uses < 2 && !(uses == 1 && self.in_library()) {
+        if self.name.len() < 3 || uses == 0 {
             return None;
         }
         let mut unused = self.declared(modules);
@@ -97,11 +127,13 @@ impl Missing {
         if !slip || self.suggested.iter().any(other) {
             return None;
         }
-        unused.into_iter().find(|(name, _)| *name == near)
+        let (near, at) = unused.into_iter().find(|(name, _)| *name == near)?;
+        let is_sure = uses > 1 || self.in_library() || is_titled(modules, at, &self.name);
+        is_sure.then_some((near, at))
     }
 
     /// What the root file declares of such a kind.
-    fn declared<'m>(&self, modules: &'m Modules) -> Vec<(&'m str, Span)> {
+    pub(super) fn declared<'m>(&self, modules: &'m Modules) -> Vec<(&'m str, Span)> {
         let root = modules.root();
         match self.code {
             Code::UnknownFlag | Code::UnknownVariable => of_schemas(modules),
@@ -111,6 +143,14 @@ impl Missing {
             }
         }
     }
+}
+
+/// Whether the title of a declaration says a name: `profile crwod "Crowd"`.
+fn is_titled(modules: &Modules, at: Span, name: &str) -> bool {
+    let line = modules.slice(at.line_in(modules.root_text()));
+    let title = line.split('"').nth(1).unwrap_or_default().to_lowercase();
+    let words: Vec<&str> = title.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
+    words.contains(&name) || words.join("_") == name
 }
 
 /// The name that a diagnostic of the root file misses.
@@ -124,6 +164,10 @@ fn asked<'m>(d: &Diagnostic, modules: &'m Modules) -> Option<&'m str> {
     ];
     let here = missing.contains(&d.code) && d.span.file == modules.root().id;
     let name = modules.slice(d.span).trim_matches(['{', '}', '"']);
+    // `given --draft`, `--draft.tokens`: of a flag that is not there, neither is a key
+    let name = name.strip_prefix("given ").map_or(name, str::trim_start);
+    let of_key = d.code == Code::UnknownFlag && name.starts_with('-');
+    let name = if of_key { name.split('.').next().unwrap_or(name) } else { name };
     (here && !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b)))
         .then_some(name)
 }
@@ -172,57 +216,7 @@ fn tell(found: &mut Vec<Diagnostic>, modules: &Modules, m: &Missing, (name, at):
     crate::lang::diag::sort(found);
 }
 
-/// `axis seqs` twice and `batched` missing: a declaration that was copied and not renamed. What a text inserts may be of any kind, and says
-/// nothing of which param that is.
-fn called_alike(found: &mut Vec<Diagnostic>, modules: &Modules, words: &Words) {
-    let second = |d: &Diagnostic, kind: Kind| d.about == About::Second(kind);
-    for kind in [Kind::Engine, Kind::Axis, Kind::Profile, Kind::Metric, Kind::Param] {
-        let mut twice = found.iter().filter(|d| second(d, kind)).map(|d| d.span);
-        let (Some(at), None) = (twice.next(), twice.next()) else { continue };
-        if !declared(modules.root()).any(|(k, _, span)| k == kind && span == at) {
-            continue;
-        }
-        if is_pasted(modules, at) {
-            continue;
-        }
-        let missing = Missing::all(found, modules);
-        let explained = |m: &Missing| {
-            // of another that is declared and looks alike it may be a slip, which is told where it is used
-            let own = modules.slice(at);
-            let near = |s: &String| m.distance(s) == 1 || words.get(s.as_str()) == Some(&1);
-            let alike = |name: &str| name != own && m.distance(name) <= MOST_LETTERS.min(name.len() / 2);
-            m.in_library()
-                || metrics::is_built_in(&m.name)
-                || m.suggested.iter().any(near)
-                || m.declared(modules).iter().any(|(name, _)| alike(name))
-        };
-        let mut missing = missing
-            .iter()
-            .filter(|m| m.kinds.contains(&kind) && m.code != Code::UnknownParam && !explained(m));
-        let (Some(m), None) = (missing.next(), missing.next()) else { continue };
-        let name = m.name.clone();
-        found.retain(|d| {
-            let of_use = Missing::of(d, modules).is_some_and(|o| o.name == name && o.kinds.contains(&kind));
-            !of_use
-        });
-        if let Some(d) = found.iter_mut().find(|d| second(d, kind) && d.span == at) {
-            d.help = Some(format!("`{name}` is used and declared nowhere: call this one `{name}`?"));
-            d.related.push((m.first, "used here".to_owned()));
-            d.edits.push(crate::lang::diag::Edit { span: at, text: name });
-        }
-    }
-}
-
-/// Whether another declaration of the file says word for word what the one does that has its name here: it was pasted twice, and not
-/// copied to become another.
-fn is_pasted(modules: &Modules, name: Span) -> bool {
-    let all = || modules.root().file.items.iter().map(Item::span);
-    let Some(own) = all().find(|s| s.start <= name.start && name.end <= s.end) else { return false };
-    let text = modules.slice(own).trim();
-    all().any(|other| other != own && modules.slice(other).trim() == text)
-}
-
-type Words<'t> = HashMap<&'t str, usize>;
+pub(super) type Words<'t> = HashMap<&'t str, usize>;
 
 /// How often a text has each name: outside of comments and titles, and as params that strings insert.
 fn words(text: &str) -> Words<'_> {

@@ -86,6 +86,14 @@ impl Checker<'_> {
         if !n.unit.is_empty() {
             return false;
         }
+        // told of a comparison, where one tells which unit; else of what it meets first
+        let told = |d: &Diagnostic| d.code == Code::MissingUnit && d.span == n.span;
+        if op.is_comparison() {
+            self.sink.forget(|d| told(d) && d.message.contains(" meets "));
+        }
+        if self.sink.found().any(told) {
+            return true;
+        }
         let (what, here) =
             if op.is_comparison() { ("is compared with", "compared here") } else { ("meets", "here") };
         let message = format!("the param `{name}` {what} {}, and has no unit", other.1);
@@ -97,6 +105,28 @@ impl Checker<'_> {
         }
         self.sink.push(d.related(plain.0.span.to(other.0.span), here));
         true
+    }
+
+    /// Values that texts insert a param into, and which are wrong for the param alike: it is one mistake, told at the first of them.
+    pub(super) fn inserted_wrongly(&mut self) {
+        let modules = self.modules;
+        let inserts = |d: &&Diagnostic| d.code == Code::BadFlagValue && modules.slice(d.span).contains('{');
+        let all: Vec<(Span, String)> =
+            self.sink.found().filter(inserts).map(|d| (d.span, d.message.clone())).collect();
+        for (n, (first, message)) in all.iter().enumerate() {
+            let same = |(at, said): &(Span, String)| {
+                said == message && at != first && modules.slice(*at) == modules.slice(*first)
+            };
+            let others: Vec<Span> = all[n + 1..].iter().filter(|o| same(o)).map(|(at, _)| *at).collect();
+            if others.is_empty() || all[..n].iter().any(same) {
+                continue;
+            }
+            self.sink.forget(|d| d.code == Code::BadFlagValue && others.contains(&d.span));
+            let told = self.sink.each_mut().find(|d| d.code == Code::BadFlagValue && d.span == *first);
+            if let Some(d) = told {
+                d.related.extend(others.into_iter().map(|at| (at, "and here".to_owned())));
+            }
+        }
     }
 
     /// Says that a param is a text where a number is wanted, at that param, and once however often it is used.

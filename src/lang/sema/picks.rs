@@ -7,6 +7,7 @@ use foldhash::{HashSet, HashSetExt};
 use super::axes::{listed, normal_pick};
 use super::check::Checker;
 use super::program::{Point, Space};
+use super::scope::Kind;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic};
 use crate::lang::syntax::ast::{Name, Single};
@@ -33,6 +34,12 @@ impl Checker<'_> {
 
     /// These say what is wrong with a pick; false, as it is a mistake.
     fn no_point(&mut self, axis: &Name, space: &Space, pick: &Single) -> bool {
+        // of two axes of one name nobody knows which is meant
+        let second = |d: &Diagnostic| d.about == About::Second(Kind::Axis);
+        let modules = self.modules;
+        if self.sink.found().any(|d| second(d) && modules.slice(d.span) == axis.value) {
+            return false;
+        }
         let mut seen = HashSet::new();
         let points = space.points().into_iter().map(|p| p.name.as_str());
         let known: Vec<&str> = points.filter(|name| seen.insert(*name)).collect();

@@ -36,6 +36,21 @@ impl Checker<'_> {
         self.sink.push(d.help(help));
     }
 
+    /// `data "requests.jsonl"`: a file, of which nobody says what it holds. Whether it is one.
+    pub(super) fn file_of_no_kind(&mut self, line: &WordLine) -> bool {
+        let WordValue::Text(file) = &line.value else { return false };
+        // one of the words in quotes is that word
+        if !file.value.contains(['.', '/']) {
+            return false;
+        }
+        let message = "`data` does not say what the file holds";
+        let d = Diagnostic::new(Code::ProfileSetting, file.span, message).label("a file of which kind?");
+        let written = self.source_text(file.span);
+        let kinds = ["jsonl", "trace", "conversations"].map(|kind| format!("`data {kind} {written}`"));
+        self.sink.push(d.help(format!("write {}", one_of(&kinds))));
+        true
+    }
+
     /// A number in quotes, and two numbers where a range may stand.
     fn number_meant(&self, line: &WordLine, expected: &str) -> Option<(String, String)> {
         match &line.value {

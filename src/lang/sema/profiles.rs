@@ -16,7 +16,7 @@ use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, one_of};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, Item, Literal, Name, WordLine, WordValue};
-use crate::lang::syntax::{DATA, load_setting};
+use crate::lang::syntax::{Block, DATA, load_setting};
 use crate::lang::units::Dim;
 
 const RECIPES: [&str; 3] = ["vllm", "vllm_0_11", "sglang"];
@@ -99,13 +99,16 @@ impl Checker<'_> {
         let inherited = arrivals.is_none().then_some(inherited).flatten();
         let open = profile.load.as_ref().is_some_and(|l| !loads::closed(l) && *l != Load::Max);
         if open || !said.load_unsure {
-            self.arrivals(arrivals, two, &mut profile);
+            self.arrivals(arrivals.clone(), two, &mut profile);
         }
         if let (Some(how), Some(load)) = (inherited, &mut profile.load) {
             loads::come(load, how);
         }
         match seen.iter().find(|s| s.0 == "in_flight") {
             Some(_) if said.load_unsure || two => {}
+            // that there is no rate was told of how its requests come
+            Some(_) if arrivals.as_ref().is_some_and(|(_, at)| self.sink.says(Code::ProfileSetting, *at)) => {
+            }
             Some((_, span)) => self.capped(*span, &profile),
             // a cap that is inherited goes with the rate that it capped
             None if profile.load.as_ref().is_some_and(loads::closed) => profile.in_flight = None,
@@ -179,7 +182,9 @@ impl Checker<'_> {
 
     fn data(&mut self, module: usize, line: &WordLine) -> Option<Data> {
         let WordValue::Word { word, argument } = &line.value else {
-            self.wrong(line, &format!("one of {}", DATA.join(", ")));
+            if !self.file_of_no_kind(line) {
+                self.wrong(line, &format!("one of {}", DATA.join(", ")));
+            }
             return None;
         };
         let file = match argument {
@@ -252,14 +257,6 @@ impl Checker<'_> {
     }
 
     fn whole_profile(&mut self, decl: &ast::Profile, p: &mut Profile, said: &mut Said) {
-        let incomplete = |c: &mut Self, what: &str, help: &str| {
-            let message = format!("the profile `{}` does not say {what}", decl.name.value);
-            c.sink.push(
-                Diagnostic::new(Code::ProfileIncomplete, decl.name.span, message)
-                    .label("this profile")
-                    .help(help),
-            );
-        };
         // what it derives from is missing too, which was told
         if self.sink.in_span(decl.span).any(|d| d.about == About::ParentExpected) {
             return;
@@ -279,26 +276,34 @@ impl Checker<'_> {
             || matches!(p.data, Some(Data::Trace(_)))
             || self.sink.in_span(decl.span).any(nearly);
         if p.load.is_none() && !traced && !stated("rate") && !stated("concurrency") {
-            incomplete(self, "how much load there is", "add `concurrency 64`, `rate 8/s` or `rate max`");
-            lacks.push("rate");
+            let help = "add `concurrency 64`, `rate 8/s` or `rate max`";
+            lacks.push(("rate", "how much load there is", help));
         }
         match &p.data {
             None if !stated("data") => {
-                incomplete(self, "what is sent", "add `data random` with `input` and `output`");
-                lacks.push("data");
+                lacks.push(("data", "what is sent", "add `data random` with `input` and `output`"));
             }
             Some(Data::Random) if p.input.is_none() && !stated("input") => {
-                incomplete(self, "how long the prompts are", "add `input 1024`");
-                lacks.push("input");
+                lacks.push(("input", "how long the prompts are", "add `input 1024`"));
             }
             Some(Data::Random) if p.output.is_none() && !stated("output") => {
-                incomplete(self, "how much is generated", "add `output 128`");
-                lacks.push("output");
+                lacks.push(("output", "how much is generated", "add `output 128`"));
             }
             _ => {}
         }
         // what derives from this one lacks the same, and that was said
-        said.words.extend(lacks);
+        said.words.extend(lacks.iter().map(|(word, ..)| *word));
+        // lines that mean nobody knows what may be those that are missing
+        let nobodys = About::NoSetting(Block::Profile);
+        let nameless = self.sink.in_span(decl.span).filter(|d| d.about == nobodys);
+        if lacks.len() <= nameless.count() {
+            lacks.clear();
+        }
+        for (_, what, help) in lacks {
+            let message = format!("the profile `{}` does not say {what}", decl.name.value);
+            let d = Diagnostic::new(Code::ProfileIncomplete, decl.name.span, message).label("this profile");
+            self.sink.push(d.help(help));
+        }
         p.not_yet = unmeasured::of(p);
     }
 }

@@ -2,9 +2,11 @@
 //! use is wrong: that is where the diagnostic stands.
 
 use super::check::Checker;
+use super::copied::is_pasted;
 use super::lost::declares_flag;
 use super::program::Engine;
 use super::schema::key;
+use super::scope::Kind;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
@@ -62,10 +64,17 @@ impl Checker<'_> {
     pub(super) fn say_refused(&mut self) {
         // at the step where an axis is of another engine
         let mut at_use: Vec<(Refused, Vec<Refused>)> = Vec::new();
+        // which of two engines of one name a step is over, nobody knows
+        let twice = self.engine_twice();
+        let axes_twice = self.axes_twice();
         for mut refused in std::mem::take(&mut self.refused) {
-            if let Some(flag) = &refused.doubtful {
+            if let Some(flag) = refused.doubtful.as_ref().or(twice.then_some(&refused.flag)) {
                 let Some(diagnostic) = self.unless_lost(flag, refused.diagnostic) else { continue };
                 refused.diagnostic = diagnostic;
+            }
+            // nor which of two axes of one name it varies
+            if axes_twice.contains(&refused.axis) {
+                continue;
             }
             if let Some(flag) = refused.flag_of_release()
                 && self.may_be_anothers(&flag)
@@ -93,6 +102,13 @@ impl Checker<'_> {
 }
 
 impl Checker<'_> {
+    /// Names of two axes that are not the same.
+    fn axes_twice(&self) -> Vec<String> {
+        let modules = self.modules;
+        let second = |d: &&Diagnostic| d.about == About::Second(Kind::Axis) && !is_pasted(modules, d.span);
+        self.sink.found().filter(second).map(|d| modules.slice(d.span).to_owned()).collect()
+    }
+
     /// Whether a user's own file sets what no engine takes, a value that all refuse which it is held against or a flag that none there is
     /// has: who uses it is not to blame.
     fn is_nobodys(&self, refused: &Refused) -> bool {

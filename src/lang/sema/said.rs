@@ -59,9 +59,13 @@ impl Said {
     }
 }
 
-/// Whether a line was to say that requests come as in a trace, whatever is wrong with it.
+/// Whether a line was to say that requests come as in a trace, or may have been, whatever is wrong with it: a file of no kind may be one.
 pub fn names_trace(line: &ast::WordLine) -> bool {
-    let data = matches!(&line.value, WordValue::Word { word, .. } if word.value == TRACE);
+    let data = match &line.value {
+        WordValue::Word { word, .. } => word.value == TRACE,
+        WordValue::Text(_) => true,
+        _ => false,
+    };
     line.word.value == TRACE || line.word.value == "data" && data
 }
 

@@ -170,7 +170,7 @@ impl Module {
         let mut known = self.known(kind, extra);
         known.retain(|k| !taken.contains(k));
         let message = format!("no {} is called `{}`", kind.word(), name.value);
-        if named_again(&|about| about.misses(kind, &name.value), name.span, sink) {
+        if named_again(&|about| about.misses(kind, &name.value), name.span, taken, sink) {
             return;
         }
         let missing = About::missing(kind, &name.value);
@@ -236,8 +236,9 @@ impl Module {
     }
 }
 
-/// What is not declared is one mistake, however often it is named: says so where it was told of first.
-pub(super) fn named_again(is: &dyn Fn(&About) -> bool, again: Span, sink: &mut Sink) -> bool {
+/// What is not declared is one mistake, however often it is named: says so where it was told of first. `taken` are names that cannot be
+/// meant in the place that names it again, and so in none.
+pub(super) fn named_again(is: &dyn Fn(&About) -> bool, again: Span, taken: &[&str], sink: &mut Sink) -> bool {
     const MOST_SHOWN: usize = 4;
     let mut said = sink.each_mut();
     let Some(first) = said.find(|d| d.code == Code::UnknownName && is(&d.about)) else {
@@ -245,6 +246,11 @@ pub(super) fn named_again(is: &dyn Fn(&About) -> bool, again: Span, sink: &mut S
     };
     if first.span == again {
         return true;
+    }
+    if first.suggested.iter().any(|meant| taken.contains(&meant.as_str())) {
+        first.suggested.clear();
+        first.edits.clear();
+        "not declared".clone_into(&mut first.label);
     }
     // each is mended, or the fix would leave the others behind; they are kept in order, so that thousands are soon looked through
     let order = |s: Span| (s.file, s.start);

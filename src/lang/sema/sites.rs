@@ -9,7 +9,7 @@ use super::program::{BoxRuntime, Boxed, EnvSetting, Site, SiteEngine, Via};
 use super::scope::Kind;
 use super::unexpanded::Of;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, did_you_mean, one_of};
+use crate::lang::diag::{Diagnostic, did_you_mean, one_of, same_digits};
 use crate::lang::source::Span;
 use crate::lang::stdlib;
 use crate::lang::syntax::DATA;
@@ -77,11 +77,13 @@ impl Checker<'_> {
     }
 
     /// A site serves many studies, so an engine that nothing here declares is no mistake; one whose name is that of an engine
-    /// of the standard library but for a slip surely is.
+    /// of the standard library or of this file but for a slip surely is.
     fn nearly_an_engine(&mut self, module: usize, name: &Name) {
         let library: Vec<String> = stdlib::items("engines").into_iter().map(|i| i.name).collect();
-        let known = library.iter().map(String::as_str);
         let m = self.module(module);
+        // a number in a name tells two engines apart
+        let own = m.names(Kind::Engine).into_iter().filter(|n| same_digits(n, &name.value));
+        let known = library.iter().map(String::as_str).chain(own);
         let declared = m.find(Kind::Engine, &name.value).is_some() || m.is_lost(Kind::Engine, &name.value);
         if declared || known.clone().any(|k| k == name.value) {
             return;

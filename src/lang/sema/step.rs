@@ -10,8 +10,8 @@ use super::study::is_budget;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, one_of};
 use crate::lang::source::Span;
-use crate::lang::syntax::A_STEP;
 use crate::lang::syntax::ast::{self, BudgetUnit, Name, Search, StepLineKind};
+use crate::lang::syntax::{A_STEP, UNNAMED};
 
 /// Between two words of a line, aligned as people do it.
 const MOST_SPACES: u32 = 16;
@@ -42,11 +42,27 @@ impl Checker<'_> {
                 let text = self.source_text(e.span);
                 let by_params = self.is_by_params(e);
                 let guard = |expr| Guard { expr, by_params, text, span: e.span };
-                self.condition(0, e, Place::Guard).map(guard)
+                let checked = self.condition(0, e, Place::Guard);
+                if let Some(checked) = &checked {
+                    self.plausible(e, checked);
+                }
+                checked.map(guard)
             }
             None => None,
         };
         let from = self.from(step, track, earlier, broken);
+        if space.is_none() {
+            // what it picks is there or not, whatever the step varies
+            let picks = step.lines.iter().filter_map(|l| match &l.kind {
+                StepLineKind::Pick { axes, .. } if !is_base(axes) && !self.baseline_as_pick(axes) => {
+                    Some(axes)
+                }
+                _ => None,
+            });
+            for axes in picks.collect::<Vec<_>>() {
+                self.space(0, axes);
+            }
+        }
         let (parts, space, from) = (parts?, space?, from?);
         let pick = match parts.pick {
             Some((axes, because)) => self.pick(axes, because, &space),
@@ -113,8 +129,8 @@ impl Checker<'_> {
         }
         self.guided_budget(step);
         if parts.vary.is_none() {
-            // a `vary` that could not be read has had its diagnostic
-            if !step.unread.contains(&"vary") {
+            // a `vary` that could not be read has had its diagnostic, and so has the only line of a step, whatever it was to say
+            if !step.unread.contains(&"vary") && !step.is_unread() {
                 let message = format!("the step `{}` varies nothing", step.name.value);
                 let d = Diagnostic::new(Code::StepEmpty, step.name.span, message).label("this step");
                 self.sink.push(d.help("add `vary AXIS`"));
@@ -181,19 +197,24 @@ impl Checker<'_> {
             return Some(From::Engine(name.value.clone()));
         }
         let steps = earlier.iter().filter(|s| s.track.as_deref() == track).map(|s| s.name.as_str());
+        let steps = steps.filter(|name| !name.starts_with(UNNAMED));
         let engines = match track {
             Some(own) => vec![own],
             None => m.names(Kind::Engine),
         };
         let known: Vec<&str> = steps.chain(["best"]).chain(engines).collect();
-        self.unknown_base(&step.name.value, name, &known);
+        self.unknown_base(&step.name.value, name, track.is_some(), &known);
         Some(From::Best)
     }
 
-    fn unknown_base(&mut self, step: &str, name: &Name, known: &[&str]) {
+    fn unknown_base(&mut self, step: &str, name: &Name, in_track: bool, known: &[&str]) {
         if self.steps_named.contains(&name.value) {
             let (message, label, help) = if name.value == step {
                 (format!("the step `{step}` cannot start from itself"), "this step", "start")
+            } else if in_track {
+                // where it stands is known of steps above alone: a track goes on from none outside
+                let message = format!("the step `{}` is none of those above in this track", name.value);
+                (message, "not here", "a track starts from its engine or from its own steps: start")
             } else {
                 let message =
                     format!("the step `{}` is not there yet: a step starts from an earlier one", name.value);
@@ -214,8 +235,8 @@ impl Checker<'_> {
         }
         let missing = About::MissingBase { name: name.value.clone() };
         // an engine may be meant, of which the same was said
-        if named_again(&|about| *about == missing, name.span, self.sink)
-            || named_again(&|about| about.misses(Kind::Engine, &name.value), name.span, self.sink)
+        if named_again(&|about| *about == missing, name.span, &[], self.sink)
+            || named_again(&|about| about.misses(Kind::Engine, &name.value), name.span, &[], self.sink)
         {
             return;
         }
@@ -233,7 +254,7 @@ impl Checker<'_> {
             "the reason of a pick",
             "say why it is not measured: `because \"the model was trained for it\"`",
         );
-        if is_base(axes) {
+        if is_base(axes) || self.baseline_as_pick(axes) {
             return Some(Pick { choice: Choice::Base, because });
         }
         let picked = self.space(0, axes)?;

@@ -12,10 +12,11 @@ use super::schema::key;
 use super::scope::{declared_again, is_base_word};
 use super::tracks::Row;
 use super::typed::{doubt, typed};
+use super::unexpanded::Of;
 use super::unlisted::unlisted;
 use super::unplaced::place;
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, StudyLineKind as Line};
 
@@ -27,6 +28,8 @@ pub struct Reach {
     pub now: Vec<Arc<Engine>>,
     /// a step is lost that may leave any engine
     unsure: bool,
+    /// that engine may be one that could not be read, whose release nobody knows
+    unread: bool,
     pub after: Vec<Vec<Arc<Engine>>>,
     /// the index of each step, by track and name
     places: HashMap<(Option<String>, String), usize>,
@@ -44,6 +47,7 @@ impl Reach {
             partial: IndexMap::new(),
             now: baseline.clone(),
             unsure: false,
+            unread: false,
             baseline,
             after: Vec::new(),
             places: HashMap::new(),
@@ -105,13 +109,18 @@ impl Checker<'_> {
         if first != decl.name.span {
             let message = format!("a second step is called `{}`", decl.name.value);
             let d = Diagnostic::new(Code::DeclaredTwice, decl.name.span, message).label("already taken");
-            self.sink.push(d.related(first, "the first one").help("give one of them another name"));
+            self.sink.push(
+                d.about(About::SecondStep)
+                    .related(first, "the first one")
+                    .help("give one of them another name"),
+            );
         }
         let Some(step) = self.one_step(decl, track, &study.steps, &reach.broken) else {
             reach.broken.insert(decl.name.value.clone());
             if self.may_vary_engine(decl.span) {
                 reach.now = union(&reach.now, &self.own_engines());
                 reach.unsure = true;
+                reach.unread |= self.names_what_is_lost(decl.span);
             }
             return;
         };
@@ -276,6 +285,10 @@ impl Checker<'_> {
                 refused.push((engine, problem));
             }
         }
+        let is_of_release = |p: &Problem| matches!(p, Problem::NotYet(_) | Problem::NoLonger(_));
+        if reach.unread && refused.iter().any(|(_, problem)| is_of_release(problem)) {
+            return;
+        }
         let misread = only_doubted(change, engines, &refused);
         if !misread {
             self.doubted(change, engines, refused.len());
@@ -336,6 +349,10 @@ impl Checker<'_> {
             self.key_doubts(problem, change, engine);
         }
         let unlisted: Vec<_> = engines.iter().filter_map(|e| unlisted(e, name, value.as_ref())).collect();
+        let is_taken = doubts.is_empty() && unlisted.is_empty() && refused < engines.len();
+        if let Some(value) = value.as_ref().filter(|_| is_taken) {
+            self.unexpanded(0, value.span, Of::Flag(name));
+        }
         if doubts.is_empty() && unlisted.len() + refused == engines.len() {
             unlisted.into_iter().take(1).for_each(|d| self.sink.push(d));
         }

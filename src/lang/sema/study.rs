@@ -54,9 +54,17 @@ impl Checker<'_> {
         self.file_rules(decl, &mut study);
         implied_success(&mut study);
         self.missing(decl, &study);
+        let stated = baseline.is_some();
+        if let Some(name) = baseline.is_none().then(|| self.unread_baseline(decl)).flatten() {
+            study.baseline.clone_from(&name.value);
+            baseline = Some(name);
+        }
         let engine = baseline.and_then(|name| {
             let engine = self.engine_named(0, &name)?;
-            self.needs_version(&engine, name.span);
+            // what could not be read may be its version
+            if stated {
+                self.needs_version(&engine, name.span);
+            }
             Some(engine)
         });
         let known = engine.is_some();
@@ -73,21 +81,6 @@ impl Checker<'_> {
         self.metrics_without_gpus(decl, &mut study);
         self.profiles_not_yet(&mut study);
         known.then_some(study)
-    }
-
-    /// Settings that stand once at most.
-    fn once(&mut self, decl: &ast::Study) {
-        let mut seen: Vec<(&str, Span)> = Vec::new();
-        for line in &decl.lines {
-            let Some(word) = single_word(&line.kind) else { continue };
-            if let Some((_, first)) = seen.iter().find(|(w, _)| *w == word) {
-                let message = format!("the study states its {word} twice");
-                let d = Diagnostic::new(Code::SettingTwice, line.span, message).label("the second one");
-                self.sink.push(d.related(*first, "the first one").help("keep one of them"));
-            } else {
-                seen.push((word, line.span));
-            }
-        }
     }
 
     fn study_line(&mut self, line: &ast::StudyLine, study: &mut Study, baseline: &mut Option<Name>) {
@@ -164,7 +157,7 @@ impl Checker<'_> {
                 self.sink.push(d.help("name a metric: `maximize total_tps on …`, `minimize p99(ttft) on …`"));
             }
             self.objective_improves(word, maximize, &expr);
-            study.objective = Some(Objective { maximize, expr, text, dim, profiles });
+            study.objective = Some(Objective { maximize, expr, text, dim, profiles, span });
         }
     }
 
@@ -201,7 +194,8 @@ impl Checker<'_> {
         };
         if let Some(expr) = checked {
             self.can_be_met(written, &expr);
-            study.require.push(Require { expr, text, on, implied: false, span: written.span });
+            let parts = written.joined();
+            study.require.push(Require { expr, text, on, implied: false, span: written.span, parts });
         }
     }
 
@@ -229,7 +223,7 @@ impl Checker<'_> {
         self.prunes_worse(&p.when, &when);
         self.plausible(&p.when, &when);
         let name = p.name.value.clone();
-        Some(Prune { name, reason, when, text, after, span: p.when.span })
+        Some(Prune { name, reason, when, text, after, span: p.when.span, parts: p.when.joined() })
     }
 
     /// Rules at the top of this file, and imported ones.
@@ -404,6 +398,7 @@ fn implied_success(study: &mut Study) {
             on: None,
             implied: true,
             span: study.span,
+            parts: Vec::new(),
         });
     }
 }
@@ -411,19 +406,4 @@ fn implied_success(study: &mut Study) {
 fn repeat_span(decl: &ast::Study) -> Span {
     let line = decl.lines.iter().find(|l| matches!(l.kind, Line::Repeat(_)));
     line.map_or(decl.name.span, |l| l.span)
-}
-
-fn single_word(line: &Line) -> Option<&'static str> {
-    Some(match line {
-        Line::Model(_) => "model",
-        Line::Gpus { .. } => "gpus",
-        Line::Baseline(_) => "baseline",
-        Line::Objective { .. } => "objective",
-        Line::Adopt(_) => "adopt",
-        Line::Repeat(_) => "repeat",
-        Line::Confirm(_) => "confirm",
-        Line::Curve(_) => "curve",
-        Line::Budget(_) => "budget",
-        _ => return None,
-    })
 }

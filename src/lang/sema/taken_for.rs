@@ -83,6 +83,22 @@ impl Checker<'_> {
         true
     }
 
+    /// `engine == v or w`: each of them is compared.
+    pub(super) fn engine_as_condition(&mut self, module: usize, name: &Name, d: &Diagnostic) -> bool {
+        if self.module(module).find(Kind::Engine, &name.value).is_none() {
+            return false;
+        }
+        let right = format!("engine == {}", name.value);
+        let message = format!("`{}` is an engine, and a condition compares it", name.value);
+        let d = Diagnostic { message, ..d.clone() }.label("an engine").help(format!("write `{right}`"));
+        let text = self.modules.text_of(name.span.file);
+        let before = name.span.before_in(text).trim_end();
+        let listed =
+            before.ends_with(" or") && before.rsplit('\n').next().is_some_and(|l| l.contains("engine =="));
+        self.sink.push(if listed { d.edit(name.span, right) } else { d });
+        true
+    }
+
     /// `from baseline`: a base is called by its engine's name.
     pub(super) fn baseline_as_base(&mut self, name: &Name) -> bool {
         if !matches!(name.value.as_str(), "baseline" | "base") {
@@ -93,6 +109,20 @@ impl Checker<'_> {
         let d = Diagnostic::new(Code::UnknownName, name.span, message);
         let d = d.suggest(&engine).edit(name.span, engine.as_str());
         self.sink.push(d.help(format!("write `from {engine}`: that is the baseline as declared")));
+        true
+    }
+
+    /// `pick baseline because …`: what a step starts from is kept by `base`.
+    pub(super) fn baseline_as_pick(&mut self, axes: &Axes) -> bool {
+        let [product] = axes.sum.as_slice() else { return false };
+        let [Factor::Axis { name, picks: None, .. }] = product.as_slice() else { return false };
+        if name.value != "baseline" || self.modules.root().find(Kind::Axis, &name.value).is_some() {
+            return false;
+        }
+        let d =
+            Diagnostic::new(Code::UnknownName, name.span, "a pick keeps what its step starts from by `base`");
+        let d = d.suggest("base").edit(name.span, "base");
+        self.sink.push(d.help("write `pick base`: the step changes nothing then"));
         true
     }
 

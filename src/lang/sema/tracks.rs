@@ -77,10 +77,15 @@ impl Checker<'_> {
         if let Some(first) = study.tracks.iter().find(|t| t.engine == name) {
             let message = format!("a second track tunes `{name}`");
             let d = Diagnostic::new(Code::DeclaredTwice, decl.engine.span, message).label("already tuned");
-            let help = format!(
-                "put the steps into one track, or derive an engine: `engine {name}_2 = {name} {{ … }}`"
-            );
-            self.sink.push(d.related(first.span, "the first one").help(help));
+            let d = d.related(first.span, "the first one");
+            self.sink.push(match self.untracked(&name) {
+                Some(other) => {
+                    d.suggest(&other).help(format!("put the steps into one track, or write `track {other}`"))
+                }
+                None => d.help(format!(
+                    "put the steps into one track, or derive an engine: `engine {name}_2 = {name} {{ … }}`"
+                )),
+            });
             return;
         }
         study.tracks.push(Track { engine: name.clone(), title, notes, budget, span: decl.engine.span });
@@ -171,6 +176,16 @@ impl Checker<'_> {
         let d = Diagnostic::new(Code::TrackBorder, name.span, message).label("not on this side");
         self.sink.push(d.help(help));
         true
+    }
+
+    /// The one engine of the file besides that nothing uses yet.
+    fn untracked(&self, name: &str) -> Option<String> {
+        let root = self.modules.root();
+        let own = |n: &&str| {
+            root.find(Kind::Engine, n).is_some_and(|at| at.module == 0 && !self.used.contains(&at))
+        };
+        let mut others = root.names(Kind::Engine).into_iter().filter(|n| *n != name).filter(own);
+        others.next().filter(|_| others.next().is_none()).map(str::to_owned)
     }
 
     /// Whether an engine derives from another one.

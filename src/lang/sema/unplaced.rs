@@ -33,12 +33,15 @@ impl Checker<'_> {
         // what is lost may be, or derive from, an engine that it imports
         let others = if self.engine_lost() { self.imported_engines() } else { Vec::new() };
         let placed: HashSet<Span> = std::mem::take(&mut self.placed).into_iter().collect();
-        let lists = axes.iter().filter_map(|at| self.axes.get(at).cloned().flatten());
-        let lists: Vec<Arc<Vec<Point>>> = lists.collect();
-        let raw = lists.iter().flat_map(|l| l.iter()).flat_map(|p| &p.changes);
+        let lists = axes.iter().filter_map(|at| Some((*at, self.axes.get(at).cloned().flatten()?)));
+        let lists: Vec<(ItemRef, Arc<Vec<Point>>)> = lists.collect();
+        let raw = lists.iter().flat_map(|(_, l)| l.iter()).flat_map(|p| &p.changes);
         let raw = raw.filter_map(|c| if let Change::Raw { name, .. } = c { Some(key(name)) } else { None });
         let raw: HashSet<String> = raw.collect();
-        for points in &lists {
+        // of an axis that a step varies which has another mistake, all engines that there are say what is wrong
+        let known = self.sink.has_errors() && !self.engine_lost();
+        for (axis, points) in &lists {
+            let sure = known && self.used.contains(axis);
             for change in points.iter().flat_map(|p| &p.changes) {
                 if let Change::UnsetFlag { name, span } = change
                     && !placed.contains(span)
@@ -54,7 +57,7 @@ impl Checker<'_> {
                 if let Change::Flag { name, value, span } = change
                     && !placed.contains(&place(*span, value.as_ref()))
                 {
-                    self.unplaced_flag((name, *span), value.as_ref(), (&own, &others));
+                    self.unplaced_flag((name, *span), value.as_ref(), (&own, &others), sure);
                 }
             }
         }
@@ -95,6 +98,7 @@ impl Checker<'_> {
         (name, span): (&str, Span),
         value: Option<&WrittenValue>,
         (own, others): (&[Arc<Engine>], &[Arc<Engine>]),
+        of_no_other: bool,
     ) {
         let mut problems: Vec<(&Arc<Engine>, Problem)> = Vec::new();
         for engine in own.iter().chain(others) {
@@ -116,7 +120,13 @@ impl Checker<'_> {
         let said = known.map(|(engine, p)| p.diagnostic(name, span, value, engine)).or_else(|| {
             // an engine that could not be read may have it: only a name that is nearly one is a mistake for certain
             let mut each = problems.iter().map(|(engine, p)| p.diagnostic(name, span, value, engine));
-            each.find(Problem::suggests)
+            let near = each.find(Problem::suggests);
+            near.or_else(|| {
+                of_no_other
+                    .then(|| problems.first())
+                    .flatten()
+                    .map(|(e, p)| p.diagnostic(name, span, value, e))
+            })
         });
         let sure = known.is_some();
         if let Some(d) = said.and_then(|d| if sure { Some(d) } else { self.unless_lost(name, d) }) {

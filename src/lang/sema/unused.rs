@@ -9,13 +9,13 @@ use foldhash::HashMap;
 use super::check::Checker;
 use super::program::Change;
 use super::removal;
-use super::scope::{Kind, Module, declared};
+use super::scope::{ItemRef, Kind, Module, declared};
 use super::settings;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, nearest};
 use crate::lang::source::{FileId, Span};
 use crate::lang::syntax::UNNAMED;
-use crate::lang::syntax::ast::{Item, Study, StudyLineKind as Line, Use};
+use crate::lang::syntax::ast::{self, Item, Study, StudyLineKind as Line, Use};
 
 /// Kinds that matter only where something names them. Rules hold by being there.
 const NAMED: [Kind; 5] = [Kind::Param, Kind::Engine, Kind::Axis, Kind::Profile, Kind::Metric];
@@ -138,8 +138,8 @@ impl Checker<'_> {
         {
             return false;
         }
-        !self.sink.has_errors()
-            || !self.may_be_misspelled(kind)
+        !self.sink.has_errors() && !self.sink.suggests(name)
+            || !self.may_be_misspelled(kind, at)
                 && self.named.get(&name.to_ascii_lowercase()).is_none_or(|n| *n <= 1)
                 && !self.sink.suggests(name)
                 && !self.may_be_unknown(kind, name)
@@ -161,7 +161,11 @@ impl Checker<'_> {
     }
 
     /// Whether something of the kind is named that there is not: it may be this.
-    fn may_be_misspelled(&self, kind: Kind) -> bool {
+    fn may_be_misspelled(&self, kind: Kind, at: ItemRef) -> bool {
+        // a metric of those times, `ttft_p99`, may have been meant by `ttft`
+        let reads = |times: Span| {
+            self.modules.slice(self.modules.item(at).span()).contains(self.modules.slice(times))
+        };
         self.sink.found().any(|d| match kind {
             // `{context}` in a text may be `{ctx}`
             Kind::Param if d.code == Code::UnknownParam => true,
@@ -169,14 +173,23 @@ impl Checker<'_> {
             Kind::Metric if d.code == Code::NotCondition => self.modules.slice(d.span) == "goodput",
             // a function is none of the file's
             Kind::Metric | Kind::Param if d.code == Code::UnknownMetric => !d.message.contains("function"),
-            Kind::Metric => d.code == Code::NeedsStatistic,
+            Kind::Metric => d.code == Code::NeedsStatistic && reads(d.span),
             // something of another kind stands in its place
             _ if d.about == About::Instead(kind) => true,
             // a profile that cannot be what it is named for stands in the place of another
             Kind::Profile if d.code == Code::WrongLoad => true,
+            // what is picked is of the axes that its step varies
+            Kind::Axis if self.is_picked(d.span) => false,
             // what was meant by a slip is known
             _ => d.code == Code::UnknownName && d.edits.is_empty() && d.about.missing_kind() == Some(kind),
         })
+    }
+
+    /// Whether a name stands behind `pick`.
+    fn is_picked(&self, name: Span) -> bool {
+        let text = self.modules.text_of(name.file);
+        let before = &text[name.line_in(text).range().start..name.start as usize];
+        before.split_whitespace().any(|word| word == "pick")
     }
 
     /// Whether a name that nothing declares is nearly this one, or the longer or shorter of the two: this may be what declares it, or what
@@ -199,11 +212,22 @@ impl Checker<'_> {
         if circles.map(|d| self.line_begins(d.span.start)).any(|word| word == kind.word() || word == "use") {
             return true;
         }
+        // what a step varies that is not there, and that another one was to start from
+        let no_step = |d: &Diagnostic| matches!(d.about, About::MissingBase { .. }) && d.edits.is_empty();
+        if matches!(kind, Kind::Axis | Kind::Engine) && self.sink.found().any(no_step) {
+            return true;
+        }
         match kind {
             Kind::Param => self.operand_lost() || self.line_lost(&["model"], |_| true),
             Kind::Axis => {
+                let is_unread = |l: &ast::StudyLine| match &l.kind {
+                    Line::Step(step) => step.is_unread(),
+                    Line::Track(track) => track.steps.iter().any(ast::Step::is_unread),
+                    _ => false,
+                };
                 // a step that varies nothing was meant to vary something
-                self.sink.found().any(|d| d.code == Code::StepEmpty)
+                studies.any(|s| s.lines.iter().any(is_unread))
+                    || self.sink.found().any(|d| d.code == Code::StepEmpty)
                     || self.name_lost(&["track", "step", "vary", "pick", "axis"])
                     || self.step_cut_off()
                     || self.line_lost(&["step"], |d| d.code == Code::UnclosedString)

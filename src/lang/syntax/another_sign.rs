@@ -19,8 +19,12 @@ pub(super) fn mended(statement: &Statement, stop: usize) -> Option<(String, Diag
     let text = statement.written();
     let here = sign_at(text, stop);
     let sign = here.clone().or_else(|| sign_before(text, stop))?;
+    // `confirm on docs.`: a sentence ends there, and no list goes on
+    let ends = &text[sign.clone()] == "."
+        && text[sign.end..].split('\n').next().is_none_or(|rest| rest.trim().is_empty());
     let mut read: Vec<(String, &'static str)> = MEANT
         .into_iter()
+        .filter(|right| *right != "," || !ends)
         // behind a value that took the sign along, only a comma is missing
         .filter(|right| if here.is_some() { !is_within_a_word(text, &sign) } else { *right == "," })
         .filter_map(|right| Some((with(statement, &sign, right)?, right)))

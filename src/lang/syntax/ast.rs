@@ -306,6 +306,13 @@ pub struct Step {
     pub span: Span,
 }
 
+impl Step {
+    /// Whether it has lines of which none could be read, and none is surely its `vary`: what it varies may stand in any.
+    pub fn is_unread(&self) -> bool {
+        self.lines.is_empty() && !self.unread.is_empty() && !self.unread.contains(&"vary")
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct StepLine {
     pub kind: StepLineKind,
@@ -373,6 +380,18 @@ pub enum SiteLineKind {
 pub struct Expr {
     pub kind: ExprKind,
     pub span: Span,
+}
+
+impl Expr {
+    /// Where the conditions stand that `and` and `or` join, in order.
+    pub fn joined(&self) -> Vec<Span> {
+        match &self.kind {
+            ExprKind::Binary { op: BinaryOp::And | BinaryOp::Or, left, right } => {
+                [left.joined(), right.joined()].concat()
+            }
+            _ => vec![self.span],
+        }
+    }
 }
 
 #[derive(Debug, Clone)]

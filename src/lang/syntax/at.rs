@@ -65,6 +65,11 @@ impl<'a> Line<'a> {
         Self { token, word, before, end, rest }
     }
 
+    /// Where what stands before the token begins in the chunk.
+    pub fn start(&self) -> usize {
+        self.end - self.before.len()
+    }
+
     /// The word that it begins with.
     pub fn first(&self) -> &str {
         self.before.split_whitespace().next().unwrap_or_default()

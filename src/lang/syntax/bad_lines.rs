@@ -4,7 +4,7 @@ use super::blocks::{Block, elsewhere, first_word};
 use super::brackets::{self, Doubled};
 use super::expected::by_rule;
 use super::lexical;
-use super::{flag_lines, glued, habits, headless, json_slips, loops, names, synonyms, words};
+use super::{flag_lines, glued, habits, headless, json_slips, loops, names, synonyms, wordless, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Sink, begun, did_you_mean, short};
 use crate::lang::source::{FileId, Span};
@@ -113,11 +113,18 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
     if takes_flags || open || listed || known.contains(&word) {
         return None;
     }
+    if let Some(found) = wordless::text(id, block, text, base) {
+        return Some(found);
+    }
     let len = shown_len(text);
     let span = Span::new(id, base..base + len);
     let shown = &text[..len];
     let mut d =
         Diagnostic::new(Code::UnknownSetting, span, format!("{what} has no setting `{}`", short(shown)));
+    if text.starts_with("-- ") {
+        let sign = Span::new(id, base..base + 2);
+        return Some(d.label("a comment?").help("comments begin with `#`").edit(sign, "#"));
+    }
     let load = block == Block::Profile && habits::line(block, text).is_some();
     if text.starts_with('-') && !load && !variable {
         let setting = shown.trim_start_matches('-');

@@ -199,8 +199,16 @@ impl Place<'_> {
         let titled = self.word.len() > 1 && self.word.starts_with('"') && !head.contains('"');
         titled.then(|| {
             let right = format!("{} {} = {}", head.trim_end(), self.word, parent.trim());
+            let right = right.trim_end().to_owned();
+            // what it derives from may stand behind the title
+            let next = self.after().trim_start().split([' ', '\t', '{']).next().unwrap_or_default();
+            let shown = if parent.trim().is_empty() && next.starts_with(|c: char| c.is_ascii_lowercase()) {
+                format!("{right} {next}")
+            } else {
+                right.clone()
+            };
             hint(
-                format!("a title stands behind the name: write `{right} {{ … }}`"),
+                format!("a title stands behind the name: write `{shown} {{ … }}`"),
                 Some((0..self.range.end, right)),
             )
         })

@@ -1,5 +1,6 @@
 //! Brackets without their other half, or written twice: which one is to blame, and the text as it was meant.
 
+use super::blocks::first_word;
 use super::lexical::{Piece, Scanner};
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
@@ -203,6 +204,33 @@ impl Doubled {
         Some(Self { second, close })
     }
 
+    /// Those of a whole file that begin a block: one is closed twice where both ends stand alike, else a brace is missing elsewhere.
+    pub fn of_blocks(text: &str) -> Vec<Self> {
+        let line = |at: usize| text[..at].rfind('\n').map_or(0, |n| n + 1);
+        let begins = |at: usize| text[line(at)..at].trim().is_empty();
+        let of_block = |at: usize| {
+            let word = first_word(text[line(at)..].trim_start());
+            matches!(word, "step" | "track" | "study" | "engine" | "profile" | "site")
+        };
+        let mut found = Vec::new();
+        let mut last: Option<usize> = None;
+        for (at, _) in Scanner::new(text).filter(|(_, p)| *p == Piece::Open(b'{')) {
+            let before = last.replace(at);
+            let Some(first) = before.filter(|b| text[b + 1..at].bytes().all(|c| matches!(c, b' ' | b'\t')))
+            else {
+                continue;
+            };
+            if !of_block(at) || found.last().is_some_and(|d: &Self| d.second == first) {
+                continue;
+            }
+            let ends = closing(text, at).zip(closing(text, first));
+            let close = ends
+                .filter(|(inner, outer)| line(*inner) == line(*outer) || begins(*inner) && begins(*outer));
+            found.push(Self { second: at, close: close.map(|(_, outer)| outer) });
+        }
+        found
+    }
+
     /// The text without it, all else in its place.
     pub fn without(&self, text: &str) -> String {
         let mut out = text.to_owned();
@@ -235,7 +263,8 @@ pub fn doubled_block(id: FileId, base: usize, text: &str) -> Option<Diagnostic> 
     Some(Doubled { second: 0, close }.diagnostic(id, base))
 }
 
-fn closing(text: &str, open: usize) -> Option<usize> {
+/// Where what a bracket opens is closed.
+pub(super) fn closing(text: &str, open: usize) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, piece) in Scanner::new(&text[open..]) {
         match piece {
@@ -282,6 +311,18 @@ mod tests {
     fn brackets_in_strings_and_comments_do_not_count() {
         assert_eq!(unbalanced("a { \"}\" # }\n}"), None);
         assert_eq!(unbalanced("--x=a#{b\n"), Some((6, Piece::Open(b'{'))));
+    }
+
+    #[test]
+    fn a_brace_written_twice_hides_none_that_is_missing() {
+        let mended = |t: &str| Doubled::of_blocks(t).iter().fold(t.to_owned(), |text, d| d.without(&text));
+        assert_eq!(
+            mended("study s {\n step a { vary x\n step b {{ vary y }\n}"),
+            "study s {\n step a { vary x\n step b {  vary y }\n}"
+        );
+        assert_eq!(mended("study s {\n step b {{ vary y }}\n}"), "study s {\n step b {  vary y } \n}");
+        assert_eq!(mended("step b {{\n vary y\n }\n}"), "step b { \n vary y\n }\n ");
+        assert_eq!(mended("--x={{\"a\": 1}}"), "--x={{\"a\": 1}}");
     }
 
     #[test]

@@ -22,7 +22,7 @@ use super::ast::{File, Item, Literal, Name, Number, Param, Range, Single, Single
 use super::blocks::{Block, first_word};
 use super::grammar::Rule;
 use super::imports::ANY;
-use super::{bad_lines, brackets, flag_lines, heads, lexical, recover, words};
+use super::{bad_lines, brackets, flag_lines, heads, lexical, parts, recover, words};
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span, Spanned};
@@ -104,7 +104,7 @@ impl<'a, 's> Builder<'a, 's> {
                 Rule::bad_item if self.sink.is_full() => self.sink.unexplained(),
                 Rule::bad_item if self.behind_a_torn_study(&pair, &mut file) => {}
                 Rule::bad_item => {
-                    for part in recover::parts(self.text, self.span(&pair)) {
+                    for part in parts::parts(self.text, self.span(&pair)) {
                         let found = recover::item(self.id, self.text, part, self.sink);
                         self.broken.extend(found.broken);
                         file.items.extend(found.item);
@@ -202,8 +202,12 @@ impl<'a, 's> Builder<'a, 's> {
                     found.push(step);
                     more = rest;
                 } else {
-                    match self.as_meant(block, line, &read) {
-                        Some(line) => found.push(line),
+                    let one = self.as_meant(block, line, &read).map(|line| (more, line));
+                    match one.or_else(|| self.over_lines(block, &lines[at..], &read)) {
+                        Some((rest, line)) => {
+                            found.push(line);
+                            more = rest;
+                        }
                         None => unread.extend(meant),
                     }
                 }

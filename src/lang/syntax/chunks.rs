@@ -10,7 +10,7 @@ use super::blocks::{Block, first_word};
 use super::grammar::{Grammar, Rule};
 use super::lexical::depth;
 use super::twice::lines;
-use super::{expected, recover, words};
+use super::{expected, parts, words};
 use crate::lang::comments::start_of_comment;
 use crate::lang::source::{FileId, Span};
 
@@ -67,7 +67,7 @@ fn of_block(pair: &Pair<Rule>, found: &mut Vec<Chunk>) {
 
 /// A bad declaration as a whole, and its lines, each of which may be the bad one.
 fn of_item(text: &str, place: Range<usize>, found: &mut Vec<Chunk>) {
-    for part in recover::parts(text, Span::new(FileId::default(), place)) {
+    for part in parts::parts(text, Span::new(FileId::default(), place)) {
         let (start, part) = (part.range().start, &text[part.range()]);
         // what is white to Unicode alone is no statement
         if part.trim().is_empty() {

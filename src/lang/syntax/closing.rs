@@ -32,7 +32,7 @@ pub fn offer(text: &str, found: &mut [Diagnostic]) {
         }
         let Some(place) = Place::of(text, d) else { continue };
         d.edits.extend(place.best(&mut left));
-        if d.code == Code::UnclosedString {
+        if d.code == Code::UnclosedString && !is_of_number(text, d) {
             lacks_first_quote(text, d);
         }
         if let (Code::Unopened, [edit]) = (d.code, d.edits.as_slice())
@@ -42,6 +42,26 @@ pub fn offer(text: &str, found: &mut [Diagnostic]) {
             d.help = Some(format!("write `{}` where what it ends begins", edit.text.trim()));
         }
     }
+}
+
+/// `48"`, `"48]`: a lone quote before or behind a number that is a value, which has none. A version is a text.
+fn is_of_number(text: &str, d: &mut Diagnostic) -> bool {
+    let [edit] = d.edits.as_slice() else { return false };
+    let (quote, other) = (d.span.start as usize, edit.span.start as usize);
+    let written = if other < quote { text.get(other..quote) } else { text.get(quote + 1..other) };
+    let is_number = |w: &str| {
+        w.starts_with(|c: char| c.is_ascii_digit())
+            && w.chars().all(|c| c.is_ascii_alphanumeric() || c == '.')
+    };
+    let is_value = text[..other.min(quote)].trim_end_matches(' ').ends_with(['[', ',', '=']);
+    if edit.text != "\"" || !is_value || !written.is_some_and(is_number) {
+        return false;
+    }
+    d.span.end = d.span.start + 1;
+    "begins and ends nothing".clone_into(&mut d.label);
+    d.edits[0] = Edit { span: d.span, text: String::new() };
+    d.help = Some("take the quote away: numbers have none".to_owned());
+    true
 }
 
 /// `Qwen/Qwen3-8B"`: a text ends there that did not begin with a quote. In `["3.0, "3.1"]` the one before it does not end.
@@ -62,6 +82,16 @@ fn lacks_first_quote(text: &str, d: &mut Diagnostic) {
         d.span = Span { start: open as u32, end: from, ..d.span };
         "begins here".clone_into(&mut d.label);
         d.help = Some(format!("write `{}\"`", &text[d.span.range()]));
+        return;
+    }
+    // `'vLLM"`: it begins with the other one
+    if let Some(inner) = written.strip_prefix('\'') {
+        d.code = Code::SingleQuotes;
+        "a string begins with a single quote".clone_into(&mut d.message);
+        "strings take double quotes".clone_into(&mut d.label);
+        d.help = Some(format!("write `\"{inner}`"));
+        d.span = Span { start: from, end: to, ..d.span };
+        d.edits[0].span.end = from + 1;
         return;
     }
     "a string does not begin with a quote".clone_into(&mut d.message);
@@ -225,7 +255,11 @@ impl<'a> Place<'a> {
         let other =
             single.map(|at| Edit { span: Span::new(FileId::default(), at..at + 1), text: "\"".to_owned() });
         let close = other.into_iter().chain(close);
-        let rest = self.starts().chain(self.ends()).filter(|p| *p < self.at).map(|p| insert(p, "\""));
+        // what separates things is hardly part of a text
+        let separates = |p: &usize| self.text[*p..self.at].contains([',', ':', '{', '=', '[']);
+        let before = || self.starts().chain(self.ends()).filter(|p| *p < self.at);
+        let plain = before().filter(|p| !separates(p));
+        let rest = plain.chain(before().filter(separates)).map(|p| insert(p, "\""));
         if library {
             gone.chain(close).chain(rest).collect()
         } else {

@@ -42,6 +42,17 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
             let at = token.start..chunk.len() - next.len();
             Some(mend("the sign compares: remove the word", at, ""))
         }
+        _ if matches!(name, "best" | "baseline") && is_metric(word, next) => Some(mend(
+            format!("a metric of another result is joined by a point: write `{name}.{word}`"),
+            before.len()..token.start,
+            ".",
+        )),
+        // `--max-num-seqs ! = 8`
+        "!" if next.starts_with('=') => {
+            Some(mend("write `!=`, without a space in it", token.start..chunk.len() - next.len() + 1, "!="))
+        }
+        // `--max-num-seqs % 8 == 0`
+        "%" => remainder(chunk, token, before, next),
         "then" | "do" if next.is_empty() || next.starts_with(['\n', '\r', '#']) => {
             Some(mend("a condition ends with its line: remove the word", before.len()..token.end, ""))
         }
@@ -69,6 +80,21 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
     }
 }
 
+/// What is left of a division is compared with nothing: one number divides another.
+fn remainder(chunk: &str, token: &Range<usize>, before: &str, next: &str) -> Option<Hint> {
+    let start = before.rfind([' ', '(']).map_or(0, |n| n + 1);
+    let whole = &before[start..];
+    let divisor = next.split([' ', '\t', ')', '=']).next().filter(|d| !d.is_empty() && !whole.is_empty())?;
+    let help = format!("whether one divides another is asked by its word: `{divisor} divides {whole}`");
+    let rest = next[divisor.len()..].trim_start();
+    let compared = rest.strip_prefix("==").or_else(|| rest.strip_prefix("!="));
+    let zero = compared.map(str::trim_start).and_then(|r| r.strip_prefix('0'));
+    let zero = zero.filter(|r| !r.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '.'));
+    let Some(behind) = zero.filter(|_| token.start > start) else { return Some(Hint { help, edit: None }) };
+    let not = if rest.starts_with('!') { "not " } else { "" };
+    Some(mend(help, start..chunk.len() - behind.len(), format!("{not}{divisor} divides {whole}")))
+}
+
 /// What was meant by a flag behind a word that begins a condition, which looks like a flag apart from its value: where the word begins, and the help.
 pub fn behind_axes(chunk: &str, flag: usize) -> Option<(Range<usize>, String)> {
     let before = chunk[..flag].trim_end();
@@ -94,6 +120,12 @@ fn excluded(condition: &str) -> String {
 fn varies(before: &str) -> bool {
     let line = before.rsplit(['\n', '{']).next().unwrap_or_default();
     line.trim_start().starts_with("vary ")
+}
+
+/// Whether a word behind `best` may be a metric, and what follows goes on or ends the condition.
+fn is_metric(word: &str, next: &str) -> bool {
+    let is_name = word.contains('_') && word.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    is_name && (next.is_empty() || next.starts_with(['\n', '\r', '#', '*', '/', '+', '-', ')', '<', '>']))
 }
 
 fn told(help: String) -> Hint {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::blocks::first_word;
 use super::lexical::{Piece, Scanner, depth};
-use super::nesting::{indent, is_line_of, states_again};
+use super::nesting::{code, indent, is_line_of, is_nearly_line_of, states_again};
 use super::twice::lines;
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
@@ -97,17 +97,34 @@ fn one_too_many(text: &str) -> Vec<usize> {
     found
 }
 
-/// The `}` with which a line of the block closes more than it opens, `step a { vary x }}`, above one that ends the block early; else that one.
+/// The `}` with which a line of the block closes more than it opens, `step a { vary x }}`, above one that ends the block early, or the one
+/// on a line of its own that stands as far in as the lines of what it ends, and as the next one; else that one.
 fn surplus(text: &str, head: usize, early: usize) -> usize {
     let mut at = head;
+    let mut open: Vec<usize> = Vec::new();
     for line in text[head..early].split_inclusive('\n') {
         let code = line[..start_of_comment(line).unwrap_or(line.len())].trim_end();
         if depth(code) < 0 && code.contains('{') && code.ends_with('}') {
             return at + code.len() - 1;
         }
+        let is_within = open.last().is_some_and(|around| indent(code) > *around);
+        if code.trim_start() == "}" && is_within && goes_on_within(&text[at + line.len()..], indent(code)) {
+            return at + code.len() - 1;
+        }
+        match depth(code) {
+            0 => {}
+            opened @ 1.. => open.extend(std::iter::repeat_n(indent(code), opened as usize)),
+            closed => open.truncate(open.len().saturating_sub(closed.unsigned_abs() as usize)),
+        }
         at += line.len();
     }
     early
+}
+
+/// Whether the next line stands as far in, and ends nothing.
+fn goes_on_within(below: &str, inner: usize) -> bool {
+    let next = below.lines().map(code).find(|l| !l.is_empty());
+    next.is_some_and(|l| indent(l) >= inner && !l.trim_start().starts_with('}'))
 }
 
 /// Whether a `}` is the second one at the end of a line that opens one block, and the next line goes on where that block stands.
@@ -181,7 +198,8 @@ fn goes_on(block: &str, rest: &str) -> bool {
     let (kind, beside) = (first_word(block), rest.split('\n').nth(1).is_some_and(|l| !blank(&l)));
     rest.split('\n').skip(1).find(|l| !blank(l)).is_some_and(|l| {
         // what stands apart from an engine or a profile need not be of it
-        let of_block = (beside || !matches!(kind, "engine" | "profile")) && is_line_of(kind, l);
+        let of_block = (beside || !matches!(kind, "engine" | "profile"))
+            && (is_line_of(kind, l) || is_nearly_line_of(kind, l));
         let ends = rest.find("\n}").unwrap_or(rest.len());
         l.starts_with([' ', '\t']) && of_block && !states_again(block, &rest[..ends])
     })

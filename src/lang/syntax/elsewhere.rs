@@ -56,6 +56,20 @@ impl Habit {
         if own == "/" && (before.ends_with('/') || behind.starts_with('/')) {
             let start = if before.ends_with('/') { at.start - 1 } else { at.start };
             let place = Span { start, end: start + 2, ..at };
+            // `output_tps // gpus`: of two signs that divide one is too many
+            let divides = ["metric ", "prune ", "refuses ", "require "];
+            let divides = divides.iter().any(|w| before.trim_start().starts_with(w));
+            let rest = text[place.end as usize..].lines().next().unwrap_or_default();
+            if divides && is_operand(rest) {
+                return Some(Self {
+                    place: Span { start: start + 1, ..place },
+                    written: None,
+                    label: "the second one",
+                    help: "one `/` divides: remove it; a comment begins with `#`".to_owned(),
+                    edit: Edit { span: Span { start: start + 1, ..place }, text: String::new() },
+                    explains: to_end,
+                });
+            }
             return Some(Self {
                 place,
                 written: Some("//"),
@@ -95,4 +109,13 @@ impl Habit {
         let d = Diagnostic::new(Code::Unexpected, self.place, message).label(self.label).help(&*self.help);
         d.edit(self.edit.span, &*self.edit.text)
     }
+}
+
+/// Whether a text is one operand and what goes on behind it: of several words a comment is made.
+fn is_operand(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    let sign =
+        |w: &str| matches!(w, "+" | "-" | "*" | "/" | "<" | "<=" | ">" | ">=" | "==" | "!=" | "and" | "or");
+    first.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '(') && words.next().is_none_or(sign)
 }

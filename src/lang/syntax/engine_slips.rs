@@ -74,7 +74,8 @@ impl Line<'_> {
     /// `failure "…" when log == "…"`
     fn compared(&self) -> Option<Hint> {
         let sign = matches!(self.word, "==" | "=~" | "=" | "~" | "~=");
-        (sign && self.before.ends_with(" log")).then(|| self.write(self.word.len(), "matches"))
+        let len = if self.word == "=" && self.rest.starts_with("=~") { 2 } else { self.word.len() };
+        (sign && self.before.ends_with(" log")).then(|| self.write(len, "matches"))
     }
 
     /// `failure "…" when log matches /…/`

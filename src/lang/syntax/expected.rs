@@ -6,6 +6,7 @@ use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 use super::grammar::{Grammar, Rule};
+use super::surplus::{NO_POWERS, is_power};
 use super::{examples, glued, hints, lacking, reordered, words};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
@@ -98,7 +99,7 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
         return d.label("nothing follows it").help(hint.help).edit(span, "");
     }
     let about = About::Expected(lacks(&expected, by_example));
-    if let Some(found) = sign_before(id, text, base, &token, &hint) {
+    if let Some(found) = before(id, text, base, &token, &hint) {
         return found.about(about);
     }
     let d = d.about(about);
@@ -120,6 +121,19 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
     }
 }
 
+/// What stands before a token and is the mistake rather than that.
+fn before(
+    id: FileId,
+    text: &str,
+    base: usize,
+    token: &Range<usize>,
+    hint: &hints::Hint,
+) -> Option<Diagnostic> {
+    sign_before(id, text, base, token, hint)
+        .or_else(|| path_before(id, text, base, token, hint))
+        .or_else(|| word_before(id, text, base, token, hint))
+}
+
 /// `[16; 32]`, `={16, 32}`: the sign before a token is what another one was meant to be.
 fn sign_before(
     id: FileId,
@@ -135,6 +149,42 @@ fn sign_before(
     let d = Diagnostic::new(Code::Unexpected, span, format!("`{sign}` was not expected here"));
     let d = d.label(format!("expected `{meant}`")).help(hint.help.as_str());
     Some(d.edit(Span::new(id, base + at.start..base + at.end), right.as_str()))
+}
+
+/// `require if p99(ttft) < 1s`: the word before a token, which an edit takes away, is what was not expected.
+fn word_before(
+    id: FileId,
+    text: &str,
+    base: usize,
+    token: &Range<usize>,
+    hint: &hints::Hint,
+) -> Option<Diagnostic> {
+    let (at, _) = hint.edit.as_ref().filter(|(at, right)| right.is_empty() && at.end == token.start)?;
+    let word = text.get(at.clone())?.trim_end();
+    let alone = !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase());
+    let span = |end: usize| Span::new(id, base + at.start..base + end);
+    let d = Diagnostic::new(
+        Code::Unexpected,
+        span(at.start + word.len()),
+        format!("`{word}` was not expected here"),
+    );
+    alone.then(|| d.label("one word too many").help(hint.help.as_str()).edit(span(at.end), ""))
+}
+
+/// `tokenizer models/q`: the beginning of a path was read as a word, and all of it is what an edit quotes.
+fn path_before(
+    id: FileId,
+    text: &str,
+    base: usize,
+    token: &Range<usize>,
+    hint: &hints::Hint,
+) -> Option<Diagnostic> {
+    let (at, right) = hint.edit.as_ref().filter(|(at, _)| at.start < token.start && at.end == token.end)?;
+    let quoted = |path: &&str| *right == format!("\"{path}\"") && !path.contains([' ', '\t', ',']);
+    let path = text.get(at.clone()).filter(quoted)?;
+    let span = Span::new(id, base + at.start..base + at.end);
+    let d = Diagnostic::new(Code::Unexpected, span, format!("`{}` was not expected here", short(path)));
+    Some(d.label("expected a string in double quotes").help(hint.help.as_str()).edit(span, right.as_str()))
 }
 
 /// The comma of a line above a token that an edit takes away, or the last word of such a line, behind which it puts the one that is
@@ -181,7 +231,11 @@ fn again(id: FileId, text: &str, base: usize, token: &Range<usize>) -> Option<Di
     twice.then(|| {
         let span = Span::new(id, base + token.start..base + token.end);
         let d = Diagnostic::new(Code::Unexpected, span, format!("`{word}` stands here twice"));
-        d.label("the second one").help("remove it").edit(span, "")
+        let d = d.label("the second one");
+        if is_power(text, token) {
+            return d.help(NO_POWERS);
+        }
+        d.help("remove it").edit(span, "")
     })
 }
 

@@ -3,8 +3,9 @@
 use super::blocks::Block;
 use super::hints;
 use super::imports::ANY;
-use super::words::{ATTRIBUTES, TYPES};
+use super::words::{ATTRIBUTES, ENGINE_SETTINGS, TYPES};
 use crate::lang::codes::Code;
+use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{Diagnostic, did_you_mean};
 use crate::lang::source::{FileId, Span};
 
@@ -14,7 +15,7 @@ pub(super) const FLAG: &str = "flag ";
 /// `--seqs int 1..`: a flag and its type, without the word by which it is declared.
 pub(super) fn without_word(id: FileId, block: Block, text: &str, base: usize) -> Option<Diagnostic> {
     if block != Block::Engine || !lacks_word(text) {
-        return None;
+        return may_declare(text).filter(|_| block == Block::Engine).map(|line| either(id, base, &line));
     }
     let first = text.split_whitespace().next()?;
     let span = Span::new(id, base..base + first.len());
@@ -23,9 +24,29 @@ pub(super) fn without_word(id: FileId, block: Block, text: &str, base: usize) ->
     Some(d.edit(Span::new(id, base..base), FLAG))
 }
 
+/// What is said of a flag beside a word that may be its type or its value.
+fn either(id: FileId, base: usize, (flag, word, len): &(&str, &str, usize)) -> Diagnostic {
+    let span = Span::new(id, base..base + len);
+    let d = Diagnostic::new(Code::Unexpected, span, format!("`{flag}` and `{word}` stand apart"));
+    d.label("its type, or its value?")
+        .help(format!("write `flag {flag} {word}` to declare the flag, or join the two by `=` to set it"))
+}
+
+/// `--api-key text`: a flag and a type that may also be a value, alone on their line; and how long they are.
+fn may_declare(text: &str) -> Option<(&str, &str, usize)> {
+    let line = text.lines().next()?;
+    let line = line[..start_of_comment(line).unwrap_or(line.len())].trim_end();
+    let mut words = line.split_whitespace();
+    let (flag, word) = (words.next()?, words.next()?);
+    let alone = words.next().is_none() && flag.starts_with("--") && !flag.contains('=');
+    (alone && ALSO_VALUES.contains(&word)).then_some((flag, word, line.len()))
+}
+
+/// Types that flags of some engines take as values too.
+const ALSO_VALUES: [&str; 4] = ["text", "path", "json", "words"];
+
 /// Whether a line begins with flags and a type, not with a flag and its value: `--log-format json` may be either.
 fn lacks_word(text: &str) -> bool {
-    const ALSO_VALUES: [&str; 4] = ["text", "path", "json", "words"];
     let line = text.lines().next().unwrap_or_default();
     let named = line.split_whitespace().take_while(|w| w.starts_with('-') && !w.contains('=')).count();
     let mut rest = line.split_whitespace().skip(named);
@@ -43,8 +64,10 @@ fn lacks_word(text: &str) -> bool {
 pub fn declared_flags(text: &str) -> impl Iterator<Item = String> + '_ {
     let mut words = text.split_whitespace().peekable();
     // `--seqs int`, without its word
-    let first = words.next_if(|_| !lacks_word(text)).unwrap_or("flag");
-    let declares = did_you_mean(first, ["flag"]).is_some();
+    let first = words.next_if(|_| !lacks_word(text) && may_declare(text).is_none()).unwrap_or("flag");
+    // `option --seqs int`, of which the word is like none
+    let typed = || text.contains(" -") && text.split_whitespace().any(|w| TYPES.contains(&w));
+    let declares = did_you_mean(first, ["flag"]).is_some() || !ENGINE_SETTINGS.contains(&first) && typed();
     let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let flag = move |word: &'_ str| word.split(|c| !in_name(c)).next().unwrap_or_default().to_owned();
     // a name without its dashes, and flags in a wrong place, are declared all the same

@@ -1,7 +1,8 @@
-//! Lines of other formats that come along when something is pasted: the fences of markdown around a study, and variables as a list of YAML.
+//! Lines of other formats and languages: the fences of markdown around a study that was pasted, variables as a list of YAML, the `end` of a block.
 
 use std::ops::Range;
 
+use super::lexical::depth;
 use super::twice::{blank, lines};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
@@ -13,6 +14,7 @@ const MOST: usize = 64;
 /// The text without such lines, all else in its place; they are told of.
 pub fn without(id: FileId, text: &mut String, sink: &mut Sink) {
     fences(id, text, sink);
+    ends(id, text, sink);
     variables(id, text, sink);
 }
 
@@ -34,6 +36,30 @@ fn fences(id: FileId, text: &mut String, sink: &mut Sink) {
     sink.push(removed);
     for line in found {
         blank(text, line);
+    }
+}
+
+/// `end`, as blocks end in other languages: below a block that its `}` ends it is one too many, else it stands for that.
+fn ends(id: FileId, text: &mut String, sink: &mut Sink) {
+    for line in lines(text) {
+        let word = text[line.clone()].trim();
+        if !matches!(word, "end" | "End" | "END") {
+            continue;
+        }
+        let start = line.start + text[line.clone()].find(word).unwrap_or_default();
+        let place = start..start + word.len();
+        let span = Span::new(id, place.clone());
+        let d = Diagnostic::new(Code::NotADeclaration, span, format!("`{word}` ends no block"));
+        let d = d.label("of another language?");
+        let open = depth(&text[..line.start]) > 0 && depth(text) > 0;
+        blank(text, place.clone());
+        if open {
+            sink.push(d.help("a block ends with `}`: write that").edit(span, "}"));
+            text.replace_range(place.start..=place.start, "}");
+        } else {
+            let whole = line.start..line.end + usize::from(text[line.end..].starts_with('\n'));
+            sink.push(d.help("a block ends with its `}`: remove it").edit(Span::new(id, whole), ""));
+        }
     }
 }
 

@@ -214,6 +214,20 @@ fn misplaced(block: Block, line: &str) -> Option<Meant> {
                 if counted { format!("write `{right}`") } else { "write `gpus N of \"H100\"`".to_owned() };
             return Some((counted.then_some(right), help));
         }
+        (
+            Block::Study,
+            "runs" | "n_runs" | "num_runs" | "repeats" | "repetitions" | "iterations" | "launches" | "trials",
+        ) => {
+            let count = line[word.len()..].trim_start_matches([' ', '\t', '=', ':']);
+            let counted = count.parse::<u32>().is_ok();
+            let right = format!("repeat {}", if counted { count } else { "N" });
+            let help = format!("how often each candidate is launched: write `{right}`");
+            if word == "trials" {
+                // it may be a bound of all of them
+                return Some((None, format!("{help}; what the study may cost: `budget {count} trials`")));
+            }
+            return Some((counted.then_some(right), help));
+        }
         (Block::Study, "subject" | "such") if line[word.len()..].trim_start().starts_with('t') => {
             let condition = line[word.len()..].trim_start();
             let right = format!("require {}", condition.split_once(' ').map_or("", |(_, c)| c.trim()));

@@ -192,6 +192,14 @@ impl Slip<'_> {
         })
     }
 
+    /// `profile p Prompts from a file {`: of a title that begins with a capital letter only a step goes on behind such a word, and what else
+    /// derives from something does so behind its last one.
+    fn reads_on(&self, title: &str) -> bool {
+        let derives = matches!(self.keyword, "engine" | "profile");
+        let last = title.split_whitespace().rev().nth(1).is_some_and(|w| OTHERS.contains(&w));
+        self.keyword != "step" && title.starts_with(|c: char| c.is_uppercase()) && !(derives && last)
+    }
+
     /// `engine v My vLLM = vllm {`, `study lab Which {n} {`
     fn title(&self) -> Option<Hint> {
         let named = self.before.split_whitespace().count() == 2;
@@ -207,7 +215,7 @@ impl Slip<'_> {
         }
         let words = title.split_whitespace().count();
         let plain = |c: char| c.is_alphanumeric() || " _-.,!?'/&+{}".contains(c);
-        let apart = title.split_whitespace().any(|w| OTHERS.contains(&w));
+        let apart = title.split_whitespace().any(|w| OTHERS.contains(&w)) && !self.reads_on(title);
         let begins =
             title.starts_with(|c: char| c.is_uppercase() || c == '{') || words > 1 && self.keyword != "step";
         let several = words > 1 || title.contains(['{', '?', '!']);
@@ -254,13 +262,17 @@ mod tests {
             ("engine v My vLLM = vllm {", "My", "engine v \"My vLLM\" = vllm {"),
             ("study lab Which {n} {", "Which", "study lab \"Which {n}\" {"),
             ("track v Tuning vLLM {", "Tuning", "track v \"Tuning vLLM\" {"),
+            ("profile p Prompts from a file {", "Prompts", "profile p \"Prompts from a file\" {"),
         ] {
             let found = mended(chunk, word);
             assert_eq!(found.as_deref(), Some(right), "{chunk}");
         }
-        for (chunk, word) in
-            [("engine v = {", "="), ("step two Two from one {", "Two"), ("step b after a {", "after")]
-        {
+        for (chunk, word) in [
+            ("engine v Mine from vllm {", "Mine"),
+            ("engine v = {", "="),
+            ("step two Two from one {", "Two"),
+            ("step b after a {", "after"),
+        ] {
             assert_eq!(mended(chunk, word), None, "{chunk}");
         }
     }

@@ -3,7 +3,7 @@
 
 use super::ast::Item;
 use super::blocks::{Block, first_word};
-use super::brackets::unbalanced;
+use super::brackets::{closing, unbalanced};
 use super::heads;
 use super::lexical::Piece;
 use super::reread::reread_within;
@@ -50,7 +50,7 @@ pub(super) fn kind_of(body: &str) -> Option<&'static str> {
 }
 
 /// `fp8 "FP8": model "org/M"`
-fn is_point(line: &str) -> bool {
+pub(super) fn is_point(line: &str) -> bool {
     let name = first_word(line);
     let rest = line[name.len()..].trim_start();
     let rest = rest.strip_prefix('"').and_then(|t| t.split_once('"')).map_or(rest, |(_, r)| r).trim_start();
@@ -146,8 +146,27 @@ pub(super) fn keyword(id: FileId, at: usize, text: &str, block: Option<Block>) -
     if named(next) && !glue {
         return Some(d.help(help(&format!("{kind} {rest}{{"))).edit(span, kind));
     }
+    if kind == "track" && rest.is_empty() {
+        return Some(around_steps(d, id, at, (text, brace)));
+    }
     let right = format!("{kind} ");
     Some(d.help(help(&format!("{kind} {code}"))).edit(Span::new(id, at..at), right))
+}
+
+/// `steps { step a { … } }`: what stands around the steps of a study is a track, which has the name of its engine, or nothing.
+fn around_steps(d: Diagnostic, id: FileId, at: usize, (text, brace): (&str, usize)) -> Diagnostic {
+    let d = Diagnostic { label: "not needed".to_owned(), ..d };
+    let d = d.help(format!(
+        "steps stand in the study itself: remove `{}` and the `}}` that closes it",
+        text[..=brace].trim()
+    ));
+    match closing(text, brace) {
+        Some(close) => {
+            let span = |from: usize, to: usize| Span::new(id, at + from..at + to);
+            d.edit(span(0, brace + 1), "").edit(span(close, close + 1), "")
+        }
+        None => d,
+    }
 }
 
 /// What a block is whose keyword makes something else of it, so that it cannot be read: `metric lab "Lab" {` above lines of a study.
@@ -156,6 +175,10 @@ pub(super) fn miscalled(text: &str) -> Option<&'static str> {
     let code = text.lines().next().map(|l| l[..start_of_comment(l).unwrap_or(l.len())].trim_end())?;
     let body = &text[code.len()..];
     if !code.ends_with('{') || code.find('{') != Some(code.len() - 1) || unbalanced(text).is_some() {
+        return None;
+    }
+    // `axis a = {` above `--x=1`: points, which lack their names
+    if code[..code.len() - 1].trim_end().ends_with('=') {
         return None;
     }
     let kind = kind_of(body).filter(|kind| *kind != word)?;

@@ -6,6 +6,7 @@ use super::blocks::first_word;
 use super::imports::A_STEP;
 use super::lexical::{Piece, Scanner};
 use super::names;
+use super::quotes::closing;
 use super::rename::is_declared;
 use super::reread::reread_within;
 use super::words;
@@ -94,7 +95,7 @@ pub(super) fn meant(
     }
     let lost = || format!("{}_base", stand_in(file, at));
     let (mut base, mut from) = (head.base.map(str::to_owned), head.from.map(str::to_owned));
-    if head.unsure {
+    if head.unsure && !states_own(keyword, &text[brace..]) {
         let unknown = if keyword == "step" { &mut from } else { &mut base };
         if unknown.is_none() && !matches!(keyword, "study" | "site" | "track") {
             broken.push(lost());
@@ -116,6 +117,16 @@ pub(super) fn meant(
     let right = if text[..brace].is_ascii() { format!("{:brace$}", right.trim_end()) } else { right };
     let base = (at + brace).checked_sub(right.len())?;
     Some((format!("{right}{}", &text[brace..]), base))
+}
+
+/// Whether the block of an engine or a profile says itself what it would derive from another: how the server is started, what is asked.
+fn states_own(keyword: &str, block: &str) -> bool {
+    let own = match keyword {
+        "engine" => "serve",
+        "profile" => "data",
+        _ => return false,
+    };
+    block.lines().any(|line| first_word(line.trim_start_matches(['{', ' ', '\t'])) == own)
 }
 
 /// The line with what a step starts from where it stands in the text, if what was left out before it leaves room.
@@ -270,7 +281,9 @@ fn head(text: &str) -> Option<(Head<'_>, usize)> {
                     ("step", "from", "" | "name") => behind = "from",
                     (_, _, "=") if head.base.is_none() => (head.base, behind) = (Some(word), "base"),
                     ("step", _, "from") if head.from.is_none() => (head.from, behind) = (Some(word), "base"),
-                    ("engine" | "profile", w, "name") if DERIVES.contains(&w) && head.base.is_none() => {
+                    ("engine" | "profile", w, "name")
+                        if DERIVES.contains(&w) && head.base.is_none() && (!more || is_last(&line[at..])) =>
+                    {
                         behind = "=";
                     }
                     (_, _, "") if head.title.is_none() => (head.name, behind) = (Some(word), "name"),
@@ -291,9 +304,15 @@ fn head(text: &str) -> Option<(Head<'_>, usize)> {
 /// Signs that are written between the parts of a first line elsewhere.
 const SIGNS: [char; 9] = ['=', ':', ',', ';', '<', '>', '~', '!', '$'];
 
+/// Whether one word follows before the block: a title without its quotes may hold any of those words, before others.
+fn is_last(rest: &str) -> bool {
+    rest.split('{').next().is_some_and(|rest| rest.split_whitespace().count() == 1)
+}
+
 /// What stands in the single quotes that a text begins with.
 fn single_quoted(text: &str) -> Option<&str> {
-    let (inner, _) = text.strip_prefix('\'')?.split_once('\'')?;
+    let rest = text.strip_prefix('\'')?;
+    let inner = &rest[..closing(rest)?];
     (!inner.contains(['"', '\\'])).then_some(inner)
 }
 

@@ -44,7 +44,9 @@ fn reasoned(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) 
         let help = format!("a text in double quotes is missing: write `\"…\" {word}`");
         return Some(Hint { help, edit: None });
     }
-    if let Some(hint) = next_line(chunk, token, word, expected) {
+    if let Some(hint) =
+        next_line(chunk, token, word, expected).or_else(|| before_a_flag(chunk, token, word, expected))
+    {
         return Some(hint);
     }
     // `:=` sets what `=` sets
@@ -83,12 +85,28 @@ fn reasoned(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) 
     })
 }
 
+/// `fp8: model --quantization=fp8`: a flag is none of the words that a text was to hold.
+fn before_a_flag(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
+    let flag = word.strip_prefix("--").is_some_and(|name| name.starts_with(|c: char| c.is_ascii_lowercase()));
+    let setting = chunk[..token.start].split_whitespace().next_back().unwrap_or_default();
+    (flag && matches!(expected, [only] if only == TEXT)).then(|| Hint {
+        help: format!("a text in double quotes is missing: write `{setting} \"…\" {word}`"),
+        edit: None,
+    })
+}
+
 /// `version "0.5.9" --context-length=8Ki`: two settings in one line.
 fn rest_of_line(chunk: &str, token: &Range<usize>) -> Hint {
     let before = chunk[..token.start].trim_end();
     let own = before.rsplit('\n').next().unwrap_or(before).split_whitespace().collect::<Vec<_>>().join(" ");
     let after = if own.is_empty() { String::new() } else { format!(", after `{}`", short(&own)) };
     let ends = if own.ends_with('}') { "a block ends with its `}`" } else { "a setting ends with its line" };
+    let rest = chunk[token.start..].split(['\n', '#']).next().unwrap_or_default().trim_end();
+    // a number or a sign begins no line
+    if !rest.is_empty() && !rest.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '-' | '"')) {
+        let help = format!("{ends}: nothing more stands in it{}", after.replacen(", after", " behind", 1));
+        return Hint { help, edit: None };
+    }
     let help = format!("{ends}: write the rest on a line of its own{after}");
     Hint { help, edit: (!own.is_empty()).then(|| (before.len()..token.start, "\n    ".to_owned())) }
 }
@@ -112,6 +130,7 @@ fn habit_edit(chunk: &str, token: &Range<usize>, word: &str) -> Option<(Range<us
     match word {
         "&&" | "&" if lacks_comparison(chunk, token) => None,
         "&&" | "&" => here("and"),
+        "||" | "|" if in_vary(before) => here(if before.len() == token.start { " +" } else { "+" }),
         "||" | "|" if !in_expression(before) => None,
         "||" | "|" if before.len() == token.start => here(" or"),
         "||" | "|" => here("or"),
@@ -289,6 +308,7 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
             format!("how the two compare is not said: write `>= {amount}` or `<= {amount}`")
         }
         "&&" | "&" => "write `and`".to_owned(),
+        "||" | "|" if in_vary(before) => "one or the other: write `+`".to_owned(),
         "||" | "|" if in_expression(before) => "write `or`".to_owned(),
         "!" => "write `not`".to_owned(),
         ";" if is_list(chunk, before) => "names are separated by commas: write `,`".to_owned(),
@@ -377,9 +397,14 @@ fn in_expression(before: &str) -> bool {
     !before.trim_start().starts_with("step") || before.contains(" when ")
 }
 
+/// Whether axes stand there that a step varies.
+fn in_vary(before: &str) -> bool {
+    before.rsplit(['{', '\n']).next().is_some_and(|line| line.trim_start().starts_with("vary "))
+}
+
 /// Lines that hold an expression, in which a flag is compared and not set.
 pub fn is_condition(chunk: &str) -> bool {
-    let word = chunk.trim_start().split([' ', '\t']).next().unwrap_or_default();
+    let word = chunk.trim_start().split([' ', '\t', ':', '=']).next().unwrap_or_default();
     matches!(word, "prune" | "require" | "step" | "metric" | "maximize" | "minimize" | "refuses")
 }
 

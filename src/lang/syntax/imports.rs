@@ -75,8 +75,8 @@ pub fn left_out(text: &str) -> Vec<String> {
     library.into_iter().flat_map(stdlib::items).map(|i| i.name).collect()
 }
 
-/// An import without its path or its names, as it was surely meant: `use { sim }` takes what one library alone has, and of
-/// `use std/engines { }` those are taken that engines of the file derive from.
+/// An import without its path or its names, or with a sign or word for them, as it was surely meant: `use { sim }` takes what one library
+/// alone has, of `use std/engines { }` those are taken that engines of the file derive from, of `use std/axes { * }` those that it names.
 pub fn as_meant(id: FileId, file: &str, at: usize, text: &str) -> Option<Use> {
     let rest = text.strip_prefix("use")?.split('}').next()?;
     let (path, list) = rest.split_once('{')?;
@@ -97,6 +97,9 @@ pub fn as_meant(id: FileId, file: &str, at: usize, text: &str) -> Option<Use> {
         let brace = Span::new(id, at + open..at + open + 1);
         let named = |p: &str| Name { value: p.to_owned(), span: brace };
         ("engines", parents.into_iter().map(named).collect::<Vec<_>>())
+    } else if let Some((library, names)) = all_or_renamed(file, path.trim(), list) {
+        let brace = Span::new(id, at + open..at + open + 1);
+        (library, names.into_iter().map(|value| Name { value, span: brace }).collect())
     } else {
         let names: Vec<&str> = list.split([',', ' ', '\t', '\n', '\r']).filter(|w| !w.is_empty()).collect();
         let place = |n: &str| n.as_ptr() as usize - text.as_ptr() as usize;
@@ -108,6 +111,44 @@ pub fn as_meant(id: FileId, file: &str, at: usize, text: &str) -> Option<Use> {
         names,
         span: Span::new(id, at..at + open + 1 + list.len()),
     })
+}
+
+/// `{ * }`, `{ vllm as engine, sim }`: what a part of the library is asked for of what the file names.
+fn all_or_renamed(file: &str, path: &str, list: &str) -> Option<(&'static str, Vec<String>)> {
+    let library = stdlib::LIBRARIES.iter().copied().find(|l| path.strip_prefix("std/") == Some(l))?;
+    let mut renamed = false;
+    let mut taken = Vec::new();
+    for item in list.split(',') {
+        match item.split_whitespace().collect::<Vec<_>>().as_slice() {
+            [] => {}
+            [ANY] => return Some((library, named(file, stdlib::items(library).into_iter().map(|i| i.name)))),
+            [name] if is_name(name) => taken.push((*name).to_owned()),
+            [name, "as", _] if is_name(name) => {
+                renamed = true;
+                taken.push((*name).to_owned());
+            }
+            _ => return None,
+        }
+    }
+    renamed.then(|| (library, named(file, taken.into_iter())))
+}
+
+/// Those of some names that a file has in lines which import nothing.
+fn named(file: &str, names: impl Iterator<Item = String>) -> Vec<String> {
+    let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let lines = || file.lines().filter(|line| !line.starts_with("use "));
+    names.filter(|name| lines().any(|line| line.split(|c| !in_name(c)).any(|word| word == name))).collect()
+}
+
+/// `use std/rules`: what that part of the library has.
+pub(super) fn nothing_taken(text: &str) -> Option<String> {
+    const SHOWN: usize = 4;
+    let path = text.strip_prefix("use ")?.trim();
+    let items = stdlib::items(path.strip_prefix("std/")?);
+    let names: Vec<&str> = items.iter().take(SHOWN).map(|item| item.name.as_str()).collect();
+    let more = if items.len() > SHOWN { ", …" } else { "" };
+    (!names.is_empty())
+        .then(|| format!("say what is taken: `use {path} {{ NAME }}`; it has {}{more}", names.join(", ")))
 }
 
 /// The one part of the library that has all of these names.
@@ -155,15 +196,43 @@ pub fn of_another_language(id: FileId, at: usize, text: &str, word: &str) -> Dia
     let d = Diagnostic::new(Code::NotADeclaration, span(0..word.len()), message).label("write `use`");
     let line = text.lines().next().unwrap_or_default().trim_end();
     let rest = line[word.len()..].trim();
-    // `from std.engines import vllm, sglang`
-    let python = rest.split_once(" import ").filter(|_| word == "from");
-    if let Some((library, names)) = python.and_then(|(path, names)| Some((library(path)?, names.trim()))) {
-        let right = format!("use std/{library} {{ {} }}", names.trim_matches(['(', ')', ' ']));
+    // `from std.engines import vllm, sglang`, `import { vllm } from "std/engines"`
+    if let Some((library, names)) = named_elsewhere(line, word) {
+        let right = format!("use std/{library} {{ {names} }}");
         return d.help(format!("write `{right}`")).edit(span(0..line.len()), right);
     }
     let right = rest.contains('{') && (rest.starts_with("std/") || rest.starts_with('"'));
     let d = d.help("write for example `use std/engines { vllm, sglang }`");
     if right { d.edit(span(0..word.len()), "use") } else { d }
+}
+
+/// The part of the library that a line of Python or JavaScript imports from, and the names that it imports.
+fn named_elsewhere<'t>(line: &'t str, word: &str) -> Option<(&'static str, &'t str)> {
+    let rest = &line[word.len()..];
+    let (path, names) = match word {
+        "from" => rest.split_once(" import ")?,
+        "import" => rest.split_once(" from ").map(|(names, path)| (path, names))?,
+        _ => return None,
+    };
+    let library = stdlib::LIBRARIES.iter().copied().find(|l| Some(*l) == library(path))?;
+    let names = names.trim().trim_matches(['(', ')', '{', '}', ' ', ',']);
+    (!names.is_empty() && names.split(',').all(|n| is_name(n.trim()))).then_some((library, names))
+}
+
+/// What an import of another language takes, as it was surely meant.
+pub(super) fn elsewhere_as_meant(id: FileId, at: usize, text: &str, word: &str) -> Option<Use> {
+    let line = text.lines().next()?;
+    let (library, names) = named_elsewhere(line, word)?;
+    let spanned = |value: &str| {
+        let start = at + (value.as_ptr() as usize - text.as_ptr() as usize);
+        Name { value: value.to_owned(), span: Span::new(id, start..start + value.len()) }
+    };
+    let keyword = Span::new(id, at..at + word.len());
+    Some(Use {
+        from: UsePath::Std(Name { value: library.to_owned(), span: keyword }),
+        names: names.split(',').map(|n| spanned(n.trim())).collect(),
+        span: Span::new(id, at..at + line.trim_end().len()),
+    })
 }
 
 /// What is wrong with the names of a `use`. `base` is where the text begins in its file.

@@ -1,5 +1,7 @@
 //! Lines that end where none may end, `study s` with its brace on the line after: the two are one, and are told of once.
 
+use std::collections::HashSet;
+
 use pest::Parser;
 
 use super::grammar::{Grammar, Rule};
@@ -116,10 +118,45 @@ pub fn behind_axis(id: FileId, file: &str, at: usize, text: &str) -> Option<Diag
     let word = first_token(line);
     let span = Span::new(id, at..at + word.len());
     let d = Diagnostic::new(Code::NotADeclaration, span, format!("`{}` begins no declaration", short(word)));
+    let is_at_margin = file[..at].ends_with('\n');
+    if let Some(name) = is_at_margin.then(|| varied_alone(file)).flatten() {
+        let right = format!("axis {name} = ");
+        let d = d.label("expected `axis`").help(format!("write `{right}{line}`"));
+        return Some(d.edit(Span::new(id, at..at), right));
+    }
     let d = d
         .label("of the axis above?")
         .help("an axis ends with its line: write all that its point sets on one line");
     Some(if commented.is_some() { d } else { d.edit(Span::new(id, before.len()..at), " ") })
+}
+
+/// The name that a head gives back which was lost.
+pub fn given_back(d: &Diagnostic) -> Option<&str> {
+    d.edits.first()?.text.strip_prefix("axis ")?.strip_suffix(" = ")
+}
+
+/// The one axis that steps vary and nothing declares or imports. Not looked for in what a machine wrote: each such line would have all of
+/// it read.
+fn varied_alone(file: &str) -> Option<&str> {
+    if file.len() > MOST_BYTES {
+        return None;
+    }
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let lines = || file.lines().map(|l| &l[..start_of_comment(l).unwrap_or(l.len())]);
+    let declared: HashSet<&str> = lines()
+        .filter_map(|l| l.split_once(' '))
+        .filter(|(word, _)| matches!(*word, "axis" | "use"))
+        .flat_map(|(_, rest)| rest.split(|c| !is_name(c)))
+        .collect();
+    let varied = lines().filter_map(|l| l.split_once("vary ")).map(|(_, axes)| axes.split('}').next());
+    let names = varied.flatten().flat_map(|axes| {
+        // names in brackets are of points
+        let outside = axes.split('[').map(|part| part.rsplit(']').next().unwrap_or_default());
+        outside.flat_map(|part| part.split(|c| !is_name(c)))
+    });
+    let mut unknown = names.filter(|n| !n.is_empty() && *n != "engine" && !declared.contains(n));
+    let name = unknown.next()?;
+    unknown.all(|other| other == name).then_some(name)
 }
 
 fn reads(rule: Rule, text: &str) -> bool {

@@ -20,6 +20,8 @@ const MOST: usize = 8;
 pub fn open(before: &str) -> Option<usize> {
     let at = match before.rfind("={") {
         Some(sign) => sign + 1,
+        // objects in a list
+        None if before.contains("=[{") => before.find("=[{")? + 2,
         None if first_word(before.trim_start()) == "body" => before.find('{')?,
         None => return None,
     };

@@ -17,6 +17,7 @@ pub fn lapse(chunk: &str, token: &Range<usize>, word: &str, expected: &[String])
         .or_else(|| at.quoted_flag())
         .or_else(|| at.dashed_range())
         .or_else(|| at.decimal_comma())
+        .or_else(|| at.leading_comma())
         .or_else(|| at.unit_apart())
         .or_else(|| at.json_equals())
         .or_else(|| at.full_width())
@@ -131,6 +132,18 @@ impl At<'_> {
             return Some(Hint { help, edit: None });
         }
         Some(mend(format!("decimals stand behind a point: write `{right}`"), whole..end, right))
+    }
+
+    /// `--mem-fraction-static=,85`
+    fn leading_comma(&self) -> Option<Hint> {
+        let is_value = self.before.ends_with('=') && self.before.len() == self.token.start;
+        let len = digits(self.after);
+        let ends = self.after[len..].is_empty() || self.after[len..].starts_with([' ', '\n', ',', '}']);
+        (self.word == "," && is_value && len > 0 && ends).then(|| {
+            let right = format!("0.{}", &self.after[..len]);
+            let help = format!("decimals stand behind a point: write `{right}`");
+            mend(help, self.token.start..self.token.end + len, right)
+        })
     }
 
     /// `rate 8 / s`

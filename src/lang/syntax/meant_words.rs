@@ -117,6 +117,14 @@ impl Line<'_> {
             let help = format!("a flag has a name: write `flag --NAME {name} …`");
             return Some(Hint { help, edit: None });
         }
+        let unset = self.before.ends_with("unset") && !name.contains(['-', '_']);
+        if unset {
+            let help = format!(
+                "what is unset is a flag, with its dashes, or a variable: `unset --{name}`, `unset env {}`",
+                name.to_ascii_uppercase()
+            );
+            return Some(Hint { help, edit: None });
+        }
         Some(write(self.token.start..end, &format!("--{name}")))
     }
 

@@ -83,7 +83,14 @@ impl Statement<'_> {
         let stop = self.chunk.stop(self.written())?;
         let in_place = |(mended, d): (String, Diagnostic)| (mended, d, None);
         let one_token = || left_out::mended(self, stop).or_else(|| another_sign::mended(self, stop));
-        self.doubled(stop).map(in_place).or_else(|| self.swapped(stop)).or_else(|| one_token().map(in_place))
+        let doubled = self.doubled(stop);
+        // what is read further only may be another slip, which one token mends
+        if doubled.as_ref().is_some_and(|(mended, _)| !self.chunk.reads(mended))
+            && let Some(whole) = one_token()
+        {
+            return Some(in_place(whole));
+        }
+        doubled.map(in_place).or_else(|| self.swapped(stop)).or_else(|| one_token().map(in_place))
     }
 
     /// `model model "org/M"`, `gpus 8 8`: it is read, or read further, without one of them.
@@ -92,12 +99,18 @@ impl Statement<'_> {
         let units = units(text);
         units.windows(2).enumerate().find_map(|(n, pair)| {
             let (first, second) = (pair[0].clone(), pair[1].clone());
-            if !is_again(text, &first, &second) {
+            if !is_again(text, &first, &second) || is_of_bare_title(text, &second) {
                 return None;
             }
             let mended = without(text, &first, &second);
             let next = units.get(n + 2).map_or(text.len(), |u| u.start);
-            let further = || (first.start..=next).contains(&stop) && self.chunk.stop(&mended) >= Some(next);
+            // `axis env env X=1`: a sign between the two may be missing
+            let apart = || [&text[..first.end], " = ", &text[second.start..]].concat();
+            let further = || {
+                (first.start..=next).contains(&stop)
+                    && self.chunk.stop(&mended) >= Some(next)
+                    && !self.chunk.reads(&apart())
+            };
             (self.chunk.reads(&mended) || further())
                 .then(|| (mended.clone(), self.told_twice(&first, second)))
         })
@@ -277,6 +290,8 @@ fn lacks_a_word(text: &str, first: &Range<usize>, second: &Range<usize>) -> bool
             one == "switch" && other.starts_with("--no")
                 || words::TYPES.contains(&one) && number(other)
                 || other == "default" && (one.contains("..") || words::TYPES.contains(&one))
+                // what stands behind the value is one too many
+                || one == "default"
         }
         // `step x "X" when { … }`: a condition
         "step" => one.starts_with('"') && other == "when",
@@ -351,6 +366,12 @@ fn closing(text: &str) -> Option<usize> {
         }
         depth == 0
     })
+}
+
+/// `prune far far behind when …`: the first word of a reason without its quotes.
+fn is_of_bare_title(text: &str, word: &Range<usize>) -> bool {
+    let title = text[word.end..].split_once(" when ").map(|(title, _)| title.trim());
+    text.starts_with("prune ") && title.is_some_and(|title| !title.is_empty() && !title.contains('"'))
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ pub fn missing(id: FileId, at: usize, text: &str) -> Option<Diagnostic> {
     )
 }
 
-/// `axis = seqs { … }`: what is wrong with it, and the text with the name before its sign, all else in its place.
+/// `axis = seqs { … }`, `axis = seqs = …`: what is wrong with it, and the text with the name before its sign, all else in its place.
 pub fn behind_its_sign(id: FileId, at: usize, text: &str) -> Option<(Diagnostic, String)> {
     let rest = text.strip_prefix("axis")?;
     let sign = text.len() - rest.trim_start_matches([' ', '\t']).len();
@@ -90,13 +90,20 @@ pub fn behind_its_sign(id: FileId, at: usize, text: &str) -> Option<(Diagnostic,
     let name = first_word(behind.trim_start_matches([' ', '\t']));
     let start = text.len() - behind.trim_start_matches([' ', '\t']).len();
     let end = start + name.len();
-    let points = text[end..].trim_start_matches([' ', '\t']).starts_with('{');
-    if name.is_empty() || !points || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
+    let next = text[end..].trim_start_matches([' ', '\t']);
+    if name.is_empty() || !next.starts_with(['{', '=']) || !name.starts_with(|c: char| c.is_ascii_lowercase())
+    {
         return None;
     }
     let span = Span::new(id, at + sign..at + sign + 1);
     let d = Diagnostic::new(Code::Unexpected, span, "`=` was not expected here");
     let d = d.about(About::Expected(Expected::NAME)).label("expected a name");
+    if next.starts_with('=') {
+        // `axis = seqs = …`
+        let d = d.help(format!("one `=` stands behind the name: write `axis {name} = …`"));
+        let mended = format!("{} {}", &text[..sign], &text[sign + 1..]);
+        return Some((d.edit(Span::new(id, at + sign..at + start), ""), mended));
+    }
     let right = format!("{name}{}=", &text[sign + 1..start]);
     let whole = Span::new(id, at + sign..at + end);
     let d = d.help(format!("the name stands before the `=`: write `axis {name} = {{ … }}`"));

@@ -6,12 +6,13 @@ use std::ops::Range;
 
 use super::blocks::first_word;
 use super::brackets::bracket;
+use super::headless::is_point;
 use super::lexical::{Piece, Scanner, opens_brace};
 use super::twice::{blank, lines};
 use super::words;
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
-use crate::lang::diag::{About, Diagnostic, Expected, Sink};
+use crate::lang::diag::{About, Diagnostic, Expected, Sink, did_you_mean};
 use crate::lang::source::{FileId, Span};
 
 /// Puts a text right in these ways, one after another.
@@ -25,7 +26,7 @@ pub(super) fn indent(line: &str) -> usize {
     line.len() - line.trim_start_matches([' ', '\t']).len()
 }
 
-fn code(line: &str) -> &str {
+pub(super) fn code(line: &str) -> &str {
     // other spaces than these are mistakes of their own, and of several bytes
     line[..start_of_comment(line).unwrap_or(line.len())].trim_end_matches([' ', '\t', '\r'])
 }
@@ -36,8 +37,11 @@ fn other_brackets(id: FileId, text: &mut String, sink: &mut Sink) {
     let mut found: Vec<(usize, Option<usize>)> = Vec::new();
     for (n, place) in lines.iter().enumerate() {
         let line = code(&text[place.clone()]);
-        let heads: &[&str] =
-            if indent(line) == 0 { &["study", "engine", "profile", "site"] } else { &["step", "track"] };
+        let heads: &[&str] = if indent(line) == 0 {
+            &["study", "engine", "profile", "site", "axis"]
+        } else {
+            &["step", "track"]
+        };
         if !line.ends_with(['(', '[', '}', ')', ']']) || !heads.contains(&first_word(line.trim_start())) {
             continue;
         }
@@ -52,7 +56,10 @@ fn other_brackets(id: FileId, text: &mut String, sink: &mut Sink) {
         }
         let mut below =
             lines[n + 1..].iter().map(|l| (l.start, code(&text[l.clone()]))).filter(|(_, l)| !l.is_empty());
-        if below.next().is_none_or(|(_, l)| indent(l) <= indent(line)) {
+        let of_points = first_word(line) == "axis";
+        let begins =
+            |(_, l): (usize, &str)| indent(l) > indent(line) && (!of_points || is_point(l.trim_start()));
+        if !below.next().is_some_and(begins) {
             continue;
         }
         match below.find(|(_, l)| indent(l) <= indent(line)) {
@@ -107,6 +114,12 @@ impl Open<'_> {
     }
 }
 
+/// `stpe b {`: where it stands no further in than a step that is open, it is no line of that.
+fn is_nearly_a_head(word: &str, behind: &str) -> bool {
+    let is_near = || did_you_mean(word, ["step", "track"]).is_some();
+    behind.starts_with(' ') && behind.contains('{') && !words::STEP_SETTINGS.contains(&word) && is_near()
+}
+
 /// `step a {` that is open where the next step or track begins, or where the block around it ends: the place before which it was to end.
 fn unclosed(text: &str) -> Vec<(usize, usize)> {
     let line_at = |start: usize| text[start..].split(['\n', '\r']).next().unwrap_or_default();
@@ -121,8 +134,9 @@ fn unclosed(text: &str) -> Vec<(usize, usize)> {
                 _ if std::mem::take(&mut fresh) => {
                     let word = first_word(&line[at - start..]);
                     let behind = &line[at - start + word.len()..];
-                    let begins =
-                        matches!(word, "step" | "track") && (behind.is_empty() || behind.starts_with(' '));
+                    let begins = matches!(word, "step" | "track")
+                        && (behind.is_empty() || behind.starts_with(' '))
+                        || is_nearly_a_head(word, behind);
                     // neither holds a step or a track of its own
                     let within = |top: &Open<'_>| top.is("step") || word == "track" && top.is("track");
                     while let Some(top) =
@@ -291,7 +305,8 @@ fn too_high(text: &str) -> Vec<(usize, usize, usize)> {
     let mut n = 0;
     while n < lines.len() {
         let line = &text[lines[n].clone()];
-        let begins = ["study", "engine", "profile"].contains(&first_word(line)) && code(line).ends_with('{');
+        let begins =
+            ["study", "engine", "profile", "axis"].contains(&first_word(line)) && code(line).ends_with('{');
         if begins {
             head = Some(lines[n].clone());
         } else if code(line) == "}" {
@@ -331,10 +346,23 @@ fn can_end(block: &str, first: &str, rest: &str) -> bool {
 pub(super) fn is_line_of(kind: &str, line: &str) -> bool {
     let (line, word) = (line.trim_start(), first_word(line.trim_start()));
     match kind {
-        "engine" => line.starts_with('-') || words::ENGINE_SETTINGS.contains(&word),
-        "profile" => words::PROFILE_SETTINGS.contains(&word),
-        _ => words::STUDY_SETTINGS.contains(&word),
+        "axis" => is_point(line),
+        _ => kind == "engine" && line.starts_with('-') || settings_of(kind).contains(&word),
     }
+}
+
+fn settings_of(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "engine" => words::ENGINE_SETTINGS,
+        "profile" => words::PROFILE_SETTINGS,
+        _ => words::STUDY_SETTINGS,
+    }
+}
+
+/// Whether the first word of a line is nearly one of such a block: `requires success_rate >= 99%`.
+pub(super) fn is_nearly_line_of(kind: &str, line: &str) -> bool {
+    let word = first_word(line.trim_start());
+    !words::DECLARATIONS.contains(&word) && did_you_mean(word, settings_of(kind).iter().copied()).is_some()
 }
 
 /// Whether some lines state what a block states once and states already: they are those of another one.

@@ -13,7 +13,9 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) 
     if line.first() == "versions" {
         return line.versions();
     }
-    line.unseparated(&at)
+    line.in_parts()
+        .or_else(|| line.texts(&at))
+        .or_else(|| line.unseparated(&at))
         .or_else(|| line.quoted(&at))
         .or_else(|| line.micro())
         .or_else(|| line.span(&at))
@@ -41,6 +43,47 @@ impl Line<'_> {
             .then(|| mend(help, self.token.start..self.token.start + self.rest.len(), right.join(", ")))
     }
 
+    /// `duration 1h 30min`
+    fn in_parts(&self) -> Option<Hint> {
+        let first = self.before.rsplit([' ', '\t']).next()?;
+        let second = self.rest.split([' ', '\t', ',', ')', '}']).next()?;
+        let ((long, ..), (short, one, unit)) = (time(first)?, time(second)?);
+        let whole = (long + short) / one;
+        let right = format!("{whole}{unit}");
+        let place = self.end - first.len()..self.token.start + second.len();
+        (long > short && whole.fract() == 0.0)
+            .then(|| mend(format!("a time is one number: write `{right}`"), place, right))
+    }
+
+    /// `["1 2 4", 1 2 4 8]`, `[1 2, 1 2 4]`: each value holds several words, and so all of these are one too
+    fn texts(&self, at: &At<'_>) -> Option<Hint> {
+        let open = self.before.rfind("=[").filter(|_| at.is("`,`"))? + 1;
+        let (list, _) = at.chunk[self.start() + open + 1..].split(['\n', '#']).next()?.split_once(']')?;
+        let mut values: Vec<Range<usize>> = Vec::new();
+        for value in list.split(',') {
+            let start = value.as_ptr() as usize - at.chunk.as_ptr() as usize;
+            let shown = value.trim();
+            let start = start + value.len() - value.trim_start().len();
+            values.push(start..start + shown.len());
+        }
+        let written = |place: &Range<usize>| at.chunk[place.clone()].split_whitespace().collect::<Vec<_>>();
+        let plain = |word: &&str| {
+            word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/'))
+        };
+        let several = |place: &Range<usize>| written(place).len() > 1;
+        let bare = |place: &Range<usize>| several(place) && written(place).iter().all(plain);
+        let quoted = |place: &Range<usize>| several(place) && at.chunk[place.clone()].starts_with('"');
+        let lists = values.len() > 1 && (values.iter().any(quoted) || values.iter().all(bare));
+        let own =
+            values.iter().find(|place| place.start <= self.token.start && self.token.end <= place.end)?;
+        (lists && bare(own) && values.iter().all(|v| bare(v) || at.chunk[v.clone()].starts_with('"'))).then(
+            || {
+                let right = format!("\"{}\"", written(own).join(" "));
+                mend(format!("a value of several words is quoted: write {right}"), own.clone(), right)
+            },
+        )
+    }
+
     /// `[128 256 512]`
     fn unseparated(&self, at: &At<'_>) -> Option<Hint> {
         let open = self.before.rfind('[').filter(|_| at.is("`,`"))?;
@@ -64,10 +107,11 @@ impl Line<'_> {
         }
     }
 
-    /// `repeat "3"`, `gain >= "2%"`
+    /// `repeat "3"`, `gain >= "2%"`; `gpus "4090"` is a card
     fn quoted(&self, at: &At<'_>) -> Option<Hint> {
         let inner = self.word.strip_prefix('"')?.strip_suffix('"')?;
-        (at.is("a number") && is_number(inner))
+        let is_card = self.before == "gpus" && inner.len() > 2;
+        (at.is("a number") && is_number(inner) && !is_card)
             .then(|| at.here(format!("a number stands without quotes: write `{inner}`"), inner))
     }
 
@@ -140,6 +184,14 @@ impl Line<'_> {
             .starts_with("param ")
             .then(|| mend(format!("a param holds one number: write `{product}`"), place, product.to_string()))
     }
+}
+
+/// A time in seconds, how many one of its unit has, and that.
+fn time(text: &str) -> Option<(f64, f64, &str)> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (scale, dim) = units::unit(&text[digits..])?;
+    let number: f64 = text[..digits].parse().ok()?;
+    (dim == units::Dim::TIME).then(|| (scale.apply(number), scale.apply(1.0), &text[digits..]))
 }
 
 /// `500ms`, `2%`, `0.9`

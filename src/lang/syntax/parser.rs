@@ -4,6 +4,7 @@ use foldhash::{HashSet, HashSetExt};
 use pest::Parser;
 
 use super::ast::File;
+use super::brackets::Doubled;
 use super::build::Builder;
 use super::conflicts::settled;
 use super::early::kept_open;
@@ -13,7 +14,8 @@ use super::opened::opened;
 use super::quotes::curly_values;
 use super::unseen::unseen;
 use super::{
-    foreign_lines, heads, misplaced, mixed, nesting, pasted, rename, side_by_side, stray, twice, words,
+    commented, dashed_points, foreign_lines, heads, misplaced, mixed, nameless_engines, nesting, pasted,
+    rename, side_by_side, stray, torn_objects, twice, words,
 };
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
@@ -37,6 +39,9 @@ pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
     if !told.has_errors() {
         sink.take_over(told);
         return parsed;
+    }
+    if let Some(right) = torn_objects::whole(id, text, sink) {
+        return parse(id, &right, sink);
     }
     if let Some(right) = misplaced::in_place(id, text, &told, sink) {
         let mut told = Sink::default();
@@ -115,9 +120,10 @@ fn read(id: FileId, text: &str, sink: &mut Sink, lost: HashSet<String>) -> Parse
     match Grammar::parse(Rule::file, text) {
         Ok(pairs) => {
             let mut builder = Builder::new(id, text, 0, sink);
-            let file = builder.file(pairs);
+            let mut file = builder.file(pairs);
             let mut broken = builder.into_broken();
             broken.extend(lost);
+            broken.extend(nameless_engines::told(&mut file, sink));
             uses_of_no_names(id, text, &broken, sink);
             rename::everywhere(id, text, sink);
             unseen(id, text, sink);
@@ -143,7 +149,13 @@ fn read(id: FileId, text: &str, sink: &mut Sink, lost: HashSet<String>) -> Parse
 fn put_right(id: FileId, text: &str, closes_too_much: bool, sink: &mut Sink) -> (String, Vec<String>) {
     let (mut right, mut lost) = (text.to_owned(), Vec::new());
     twice::once(id, &mut right, sink);
+    commented::heads(id, &mut right, sink);
+    for doubled in Doubled::of_blocks(&right) {
+        sink.push(doubled.diagnostic(id, 0));
+        right = doubled.without(&right);
+    }
     foreign_lines::without(id, &mut right, sink);
+    dashed_points::with_commas(id, &mut right, sink);
     pasted::within(id, &mut right, sink, &mut lost);
     side_by_side::below_each_other(id, &mut right, sink);
     mixed::made_alike(id, &mut right, sink);

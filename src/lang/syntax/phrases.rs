@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::blocks::first_word;
 use super::hints::Hint;
+use super::imports;
 use super::signs::json_word;
 use super::spaced;
 use super::words::{DATA, STUDY_SETTINGS};
@@ -260,6 +261,14 @@ impl<'a> Place<'a> {
         if let Some(part) = self.word.strip_prefix("std.").filter(|_| self.before == "use") {
             return self.replace(format!("write `use std/{part} {{ … }}`"), &format!("std/{part}"));
         }
+        if self.word == "from" && self.before.ends_with('}') {
+            let edit = (self.before.len()..self.to_line_end().end, String::new());
+            let help = "where names come from stands before them: remove what stands behind the `}`";
+            return hint(help, Some(edit));
+        }
+        if let Some(what) = imports::nothing_taken(self.chunk).filter(|_| self.is("`{`")) {
+            return hint(what, None);
+        }
         if let Some(name) =
             self.word.strip_prefix('/').filter(|n| is_name(n) && line.len() == self.word.len())
         {
@@ -403,8 +412,18 @@ impl<'a> Place<'a> {
                 let edit = (self.token.start..self.token.start + self.rest().len(), inner.to_owned());
                 hint(format!("values stand without brackets: write `{setting} {inner}`"), Some(edit))
             }
+            // `input normal 512 128`, `output uniform(64, 128)`
+            ("input" | "output", _)
+                if self
+                    .before
+                    .get(setting.len()..)
+                    .is_some_and(|b| b.trim_start().starts_with(char::is_alphabetic)) =>
+            {
+                hint(format!("a length is one number, or a range to draw from: `{setting} 256 .. 1Ki`"), None)
+            }
             ("concurrency" | "rate", word) if word.starts_with(|c: char| c.is_ascii_digit()) => {
-                let list = self.rest().split_whitespace().collect::<Vec<_>>().join(", ");
+                let all = self.rest().split(|c: char| c.is_whitespace() || c == ',');
+                let list = all.filter(|n| !n.is_empty()).collect::<Vec<_>>().join(", ");
                 let edit = (self.before.len()..self.to_line_end().end, format!(", {list}"));
                 hint("loads that run one after another are separated by commas", Some(edit))
             }
@@ -423,8 +442,12 @@ impl<'a> Place<'a> {
                 is.and_then(|edit| hint(format!("names are snake_case: write `{right}`"), Some(edit)))
             }
             ("data" | "tokenizer", word) if self.is_path(word) => {
-                let quoted = format!("\"{word}\"");
-                self.replace(format!("a path is quoted: write {quoted}"), &quoted)
+                // `models/q`: its beginning was read as a word
+                let start = self.before.rfind([' ', '\t']).map_or(0, |n| n + 1);
+                let glued = self.before.len() == self.token.start && self.before[start..] != *setting;
+                let path = if glued { start..self.token.end } else { self.token.clone() };
+                let quoted = format!("\"{}\"", &self.chunk[path.clone()]);
+                hint(format!("a path is quoted: write {quoted}"), Some((path, quoted)))
             }
             _ => None,
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::hints::Hint;
 use super::lexical::{Piece, Scanner};
-use super::nameless_points;
+use super::{nameless_points, spaced};
 use crate::lang::diag::did_you_mean;
 
 /// The remedy for a token (of the chunk, a place in it) in the body of an axis.
@@ -85,8 +85,8 @@ impl<'a> Body<'a> {
         let value =
             if self.word == "=" { self.after().trim_start() } else { &self.chunk[self.token.start..] };
         let start = self.chunk.len() - value.len();
-        let end = value.find([' ', ',', '}', '\n', '\t']).unwrap_or(value.len());
-        let help = format!("no space stands at the `=`: write `env {name}={}`", &value[..end]);
+        let help =
+            format!("no space stands at the `=`: write `env {name}={}`", &value[..spaced::value_len(value)]);
         Some(hint(help, Some((self.before.len()..start, "=".to_owned()))))
     }
 
@@ -119,6 +119,11 @@ impl<'a> Body<'a> {
     fn name(&self) -> Option<Hint> {
         if let Some(quoted) = self.listed() {
             return Some(quoted);
+        }
+        if self.word == "-" {
+            let gap = self.after().len() - self.after().trim_start_matches([' ', '\t']).len();
+            let help = "points need no `-` in front: remove it";
+            return Some(hint(help, Some((self.token.start..self.token.end + gap, String::new()))));
         }
         if self.word.starts_with(|c: char| c.is_ascii_digit()) {
             let help = format!(
@@ -162,6 +167,13 @@ impl<'a> Body<'a> {
             let right = format!("{name}{}", self.word).replace(['-', '.'], "_");
             let edit = (self.before.len() - name.len()..self.token.end, right.clone());
             return Some(hint(format!("names are snake_case: write `{right}`"), Some(edit)));
+        }
+        if self.word == "=" && stands_before_title(self.after()) {
+            let gap = self.before.len()..self.token.end;
+            return Some(hint(
+                "a title stands directly behind the name: remove the `=`",
+                Some((gap, String::new())),
+            ));
         }
         if self.word == "=" {
             return Some(hint(colon, Some(self.replaced(self.equals(), ":"))));
@@ -334,6 +346,10 @@ impl<'a> Body<'a> {
             return Some(hint(named, braced(body)));
         }
         let last = self.own.rsplit([' ', '\t']).next().unwrap_or_default();
+        if self.word == ":" && last.starts_with('-') && is_key(self.after()) {
+            let help = format!("a key of a JSON value stands behind a point: write `{last}.KEY=…`");
+            return Some(hint(help, Some((self.before.len()..self.token.end, ".".to_owned()))));
+        }
         if self.word == ":" && last.starts_with('-') {
             let gap = self.after().len() - self.after().trim_start().len();
             let edit = (self.before.len()..self.token.end + gap, "=".to_owned());
@@ -358,6 +374,12 @@ impl<'a> Body<'a> {
         let end = self.chunk.trim_end().len();
         Some(hint(format!("each model is a point: write `{right}`"), Some((self.start..end, right))))
     }
+}
+
+/// Whether a title and the colon behind it follow: `a = "A": …`.
+pub(super) fn stands_before_title(behind: &str) -> bool {
+    let title = behind.trim_start_matches([' ', '\t']).strip_prefix('"').and_then(|t| t.split_once('"'));
+    title.is_some_and(|(_, rest)| rest.trim_start().starts_with(':'))
 }
 
 /// Points with a comma before each name that lacks one.
@@ -418,6 +440,12 @@ fn upper(word: &str) -> bool {
     word.len() > 1
         && word.starts_with(|c: char| c.is_ascii_uppercase() || c == '_')
         && word.chars().all(inner)
+}
+
+/// `num_speculative_tokens=2`: a key and its value, glued to what stands before them.
+fn is_key(text: &str) -> bool {
+    let behind = text.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    text.starts_with(|c: char| c.is_ascii_alphabetic()) && behind.starts_with('=')
 }
 
 #[cfg(test)]

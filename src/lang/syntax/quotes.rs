@@ -21,8 +21,8 @@ pub fn single(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Di
     let rest = &chunk[at + 1..line_end];
     // `'Lim"` ends with the other one
     let other = rest.find('"').filter(|_| !rest.contains('\'') && rest.matches('"').count() == 1);
-    let end = rest.find('\'').or(other).map_or(line_end, |n| at + n + 2);
-    let inner = chunk[at..end].trim_matches('\'');
+    let end = closing(rest).or(other).map_or(line_end, |n| at + n + 2);
+    let inner = chunk[at + 1..end].trim_end_matches('\'');
     let inner = if other.is_some() { inner.trim_end_matches('"') } else { inner };
     if takes_a_name(&chunk[..at], inner) {
         let d = Diagnostic::new(Code::SingleQuotes, span(at, end), "a name is written in single quotes");
@@ -34,6 +34,15 @@ pub fn single(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Di
         .label("strings take double quotes")
         .help(format!("write {right}"))
         .edit(span(at, end), right)
+}
+
+/// Where behind a single quote the one stands that ends its text: one between two letters is an apostrophe, if another one follows.
+pub(super) fn closing(rest: &str) -> Option<usize> {
+    let letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let is_apostrophe =
+        |n: usize| letter(rest[..n].chars().next_back()) && letter(rest[n + 1..].chars().next());
+    let all = || rest.match_indices('\'').map(|(n, _)| n);
+    all().find(|n| !is_apostrophe(*n)).or_else(|| all().next())
 }
 
 /// `""Title"`, `"Title""`: the quote that is one too many, if it makes the one at a place begin a string that does not end.
@@ -240,7 +249,16 @@ fn string(text: &str, quote: char) -> Option<(String, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::as_json;
+    use super::{as_json, closing};
+
+    #[test]
+    fn an_apostrophe_ends_no_text() {
+        let inner = |t: &str| closing(t).map(|n| t[..n].to_owned());
+        assert_eq!(inner("A day's work' {").as_deref(), Some("A day's work"));
+        assert_eq!(inner("a', 'b']").as_deref(), Some("a"));
+        assert_eq!(inner("A day's work {").as_deref(), Some("A day"));
+        assert_eq!(inner("A day"), None);
+    }
 
     #[test]
     fn a_dictionary_is_an_object() {

@@ -9,12 +9,9 @@ use super::grammar::Rule;
 use super::lexical::{self, Piece};
 use super::reread::{closed, opened, renamed, reread, reread_within, without_block};
 use super::unread_points::other_points;
-use super::{
-    borrowed, colon_blocks, glued, habits, headless, heads, imports, joins, json_slips, loops, names,
-    versioned, words,
-};
+use super::within::{first_line, within};
+use super::{colon_blocks, glued, habits, headless, heads, imports, joins, loops, names, versioned, words};
 use crate::lang::codes::Code;
-use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{About, Diagnostic, Sink, did_you_mean, one_of, short};
 use crate::lang::invisible;
 use crate::lang::source::{FileId, Span};
@@ -23,93 +20,6 @@ use crate::lang::source::{FileId, Span};
 pub struct Recovered {
     pub item: Option<Item>,
     pub broken: Vec<String>,
-}
-
-/// The parts of a bad chunk: where a line at the margin, outside of every bracket or with a `=` of its own, begins with what was surely meant
-/// to be the keyword of a declaration, another mistake begins.
-pub fn parts(file: &str, span: Span) -> Vec<Span> {
-    let text = &file[span.range()];
-    let (mut open, mut cuts) = (Vec::new(), vec![0]);
-    for (at, piece) in lexical::Scanner::new(text) {
-        let depth = open.len();
-        match piece {
-            Piece::Open(b) => open.push(b),
-            Piece::Close(_) => drop(open.pop()),
-            Piece::Other if at > 0 && text.as_bytes()[at - 1] == b'\n' => {
-                if depth == 0 && begins_indented(&text[..at], &text[at..]) {
-                    cuts.push(at);
-                    continue;
-                }
-                let word = first_word(&text[at..]);
-                let near = did_you_mean(word, words::DECLARATIONS.iter().copied());
-                // a word alone, as in `axs other = …`, not the end of a line that goes on
-                let named = text[at + word.len()..].starts_with(' ');
-                let slip = near.is_some_and(|n| n != word) && word.len() > 2 && named;
-                // what a bracket above was not closed for is no part of it
-                let line = text[at..].lines().next().unwrap_or_default().trim_end();
-                let begins = depth == 0 || line.contains(" = ") || opens_beyond(&open, line);
-                // `lab "Title" {`, `axis` and nothing else
-                let head = depth == 0
-                    && (line.ends_with('{') && word.starts_with(|c: char| c.is_ascii_lowercase())
-                        || words::DECLARATIONS.contains(&line));
-                let elsewhere = names::set_elsewhere(line).is_some() || is_set(line);
-                let word_alone = depth == 0 && is_a_word(line) && !goes_on(&text[..at]);
-                if head || word_alone || begins && (slip || elsewhere || imports::is_meant(word, &text[at..]))
-                {
-                    cuts.push(at);
-                    open.clear();
-                }
-            }
-            _ => {}
-        }
-    }
-    cuts.push(text.len());
-    let part = |w: &[usize]| Span { start: span.start + w[0] as u32, end: span.start + w[1] as u32, ..span };
-    cuts.windows(2).map(part).collect()
-}
-
-/// `studdy s {` below a `[` or `(`: no list or call has a block in it.
-fn opens_beyond(open: &[u8], line: &str) -> bool {
-    matches!(open.last(), Some(b'[' | b'(')) && line.ends_with('{') && !line.contains(['=', ',', ':'])
-}
-
-/// ` third = chat {`, ` seqs = --max-num-seqs=[16, 32]` below a block: an indented line that declares something, without its keyword.
-fn begins_indented(before: &str, rest: &str) -> bool {
-    let line = rest.lines().next().unwrap_or_default();
-    let below_a_block = || before.trim_end().ends_with('}');
-    line.starts_with([' ', '\t']) && (derives(line.trim()) || is_set(line.trim_start()) && below_a_block())
-}
-
-/// `third = chat {`: the first line of a block without its keyword.
-fn derives(line: &str) -> bool {
-    let name = first_word(line);
-    let parent = line[name.len()..].strip_prefix(" = ").and_then(|b| b.strip_suffix('{'));
-    let word = |w: &str| w.starts_with(|c: char| c.is_ascii_lowercase()) && first_word(w) == w;
-    word(name) && !words::DECLARATIONS.contains(&name) && parent.is_some_and(|p| word(p.trim_end()))
-}
-
-/// `async = --async-scheduling`: a declaration without its keyword.
-fn is_set(line: &str) -> bool {
-    let name = first_word(line);
-    let behind = line[name.len()..].strip_prefix(" = ");
-    name.starts_with(|c: char| c.is_ascii_lowercase()) && behind.is_some_and(|b| !b.trim().is_empty())
-}
-
-/// Whether a line is one word and nothing else, as the end of a here-document is.
-fn is_a_word(line: &str) -> bool {
-    let word = line.trim_matches('`');
-    word.len() > 1 && word.bytes().all(|b| b.is_ascii_alphabetic())
-}
-
-/// Whether a declaration goes on behind a text.
-fn goes_on(before: &str) -> bool {
-    let last = before.trim_end().rsplit('\n').next().unwrap_or_default();
-    let code = last[..start_of_comment(last).unwrap_or(last.len())].trim_end();
-    let word = code.rsplit([' ', '\t']).next().unwrap_or_default();
-    let sign = |c: char| !c.is_alphanumeric() && !matches!(c, '_' | '"' | ')' | ']' | '}' | '%');
-    code.ends_with(sign)
-        || words::DECLARATIONS.contains(&word)
-        || matches!(word, "when" | "and" | "or" | "not")
 }
 
 /// Explains a bad declaration, and reads it all the same where only its last bracket is missing.
@@ -126,8 +36,11 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
         return out;
     }
     if imports::is_meant(word, &text[indent..]) {
-        out.broken.extend(imports::names(text));
         sink.push(imports::of_another_language(id, base + indent, &text[indent..], word));
+        out.item = imports::elsewhere_as_meant(id, base + indent, &text[indent..], word).map(Item::Use);
+        if out.item.is_none() {
+            out.broken.extend(imports::names(text));
+        }
         return out;
     }
     if !words::DECLARATIONS.contains(&word) {
@@ -199,25 +112,16 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
             return out;
         }
     }
-    if let Some(whose) = unbalanced(text) {
+    // what is wrong below the first line of a block is wrong with a line of it
+    let own =
+        if matches!(word, "engine" | "profile" | "study" | "site") { first_line(text, indent) } else { text };
+    let in_a_line = |(at, piece): &(usize, Piece)| {
+        *at >= own.len() && matches!(piece, Piece::Open(b'(' | b'[') | Piece::Close(b')' | b']'))
+    };
+    if let Some(whose) = unbalanced(text).filter(|whose| !in_a_line(whose)) {
         return of_bracket(id, file, span, whose, sink, out);
     }
-    let named = if word == "use" { imports::mistake(id, base, text) } else { None };
-    let found = lexical::mistake(id, base, text)
-        .or(named)
-        .or_else(|| semicolons(id, base + indent, &text[indent..]))
-        .unwrap_or_else(|| by_rule(id, Rule::only_item, text, base, &[]));
-    if word == "axis" {
-        json_slips::others(id, Rule::only_item, text, base, &found, sink);
-        out.item = other_points(id, text, base, found, sink, &mut out.broken);
-    } else if let Some(meant) = imports::as_meant(id, file, base + indent, &text[indent..]) {
-        out.broken.retain(|b| meant.names.iter().all(|n| n.value != *b));
-        sink.push(found);
-        out.item = Some(Item::Use(meant));
-    } else {
-        out.item = heads::told(id, file, (base + indent, &text[indent..]), found, sink, &mut out.broken);
-    }
-    out
+    within(id, (file, base), (text, indent, own), sink, out)
 }
 
 /// A block under the keyword of something else, read as what it is.
@@ -318,6 +222,7 @@ fn undeclared(
     let found = found.or_else(keyword);
     let found = found.unwrap_or_else(|| no_declaration(id, (file, at), &text[indent..], word));
     let meant = renamed(&found, at, &text[indent..], words::DECLARATIONS);
+    out.broken.extend(joins::given_back(&found).map(str::to_owned));
     sink.push(found);
     if let Some((text, base)) = meant {
         let mut broken = Vec::new();
@@ -336,16 +241,6 @@ fn undeclared(
         out.broken.extend(imports::names(text));
     }
     out
-}
-
-/// Points of an axis that end with semicolons.
-fn semicolons(id: FileId, base: usize, text: &str) -> Option<Diagnostic> {
-    let all = borrowed::semicolons(text);
-    let span = |at: &usize| Span::new(id, base + at..base + at + 1);
-    let d = Diagnostic::new(Code::Unexpected, span(all.first()?), "`;` was not expected here");
-    let d = d.label("expected `,` or `}`").help("points are separated by commas");
-    let last = |at: &usize| text[at + 1..].trim_start().starts_with('}');
-    Some(all.iter().fold(d, |d, at| d.edit(span(at), if last(at) { "" } else { "," })))
 }
 
 /// A declaration whose name is none: `axis Seqs`, `axis max-seqs`, `axis not`.
@@ -391,12 +286,10 @@ fn no_declaration(id: FileId, (file, at): (&str, usize), text: &str, word: &str)
         format!("`{}` begins no declaration", short(shown))
     };
     let d = Diagnostic::new(Code::NotADeclaration, span, message);
-    if text.starts_with("//")
-        || text.starts_with("/*")
-        || text.starts_with("--") && text[2..].starts_with(' ')
-    {
+    if ["//", "/*", "-- ", "; ", ";;"].iter().any(|sign| text.starts_with(sign)) {
         let d = d.label("a comment?").help("comments begin with `#`");
-        let sign = Span::new(id, at..at + 2);
+        let signs = if text.starts_with("; ") { 1 } else { 2 };
+        let sign = Span::new(id, at..at + signs);
         return if text.starts_with("/*") { d } else { d.edit(sign, "#") };
     }
     let known = words::DECLARATIONS.iter().copied();

@@ -91,7 +91,8 @@ impl<'a> At<'a> {
             let card = card.strip_prefix("of ").unwrap_or(card).trim();
             let right = if card.is_empty() { n.to_owned() } else { format!("{n} of \"{card}\"") };
             let named = !card.is_empty() && rest.starts_with([' ', 'x', '×', '*']);
-            if count > 0 && (card.is_empty() || named) {
+            // `"4090"` is a card
+            if count > 0 && (card.is_empty() && count < 3 || named) {
                 return Some(self.here(format!("write `gpus {right}`"), &right));
             }
         }
@@ -202,12 +203,22 @@ impl<'a> At<'a> {
         }
     }
 
-    /// `> $slo`
+    /// `> $slo`, `$VLLM_USE_V1 == "1"`
     fn param(&self) -> Option<Hint> {
         let rest = self.after();
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
         let name = &rest[..end];
-        let named = self.word == "$" && is_name(name) && (is_condition(self.chunk));
+        let inserted = self.word == "{" && rest[end..].starts_with('}');
+        if inserted && is_name(name) && is_condition(self.chunk) {
+            let place = self.token.start..self.token.start + end + 2;
+            return Some(mend(format!("a param stands by its name: write `{name}`"), place, name));
+        }
+        let asks = self.word == "$" && is_condition(self.chunk);
+        let upper = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+        if asks && name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(upper) {
+            return Some(self.here(format!("a variable of the server is asked for by `env {name}`"), "env "));
+        }
+        let named = asks && is_name(name);
         named.then(|| self.here(format!("a param stands by its name: write `{name}`"), ""))
     }
 
@@ -268,17 +279,23 @@ impl<'a> At<'a> {
             let glued = rest[digits..].starts_with('x') && !card.is_empty();
             return glued.then(|| mend(format!("write `gpus {right}`"), self.token.start..end, right));
         }
-        let count = self.before.strip_prefix("gpus ")?.trim();
+        let before = self.before.strip_prefix("gpus ")?;
+        // `1 of H100 80GB`
+        let count = before.strip_suffix(" of").unwrap_or(before).trim();
         count.parse::<u32>().ok()?;
-        let name = rest.strip_prefix(['x', '*', '×']).filter(|r| r.starts_with(' ')).unwrap_or(rest).trim();
-        let name = name.trim_matches('"');
+        let of = if before.ends_with(" of") { "" } else { "of " };
+        let times = rest.strip_prefix(['x', '*', '×']).filter(|r| r.starts_with([' ', '"']));
+        let name = times.unwrap_or(rest).trim().trim_matches('"');
         let is_card = name.starts_with(|c: char| c.is_alphanumeric());
-        if !is_card || name.contains(['"', '\\', '{', '}']) || name.starts_with("of") {
+        // one word alone may be a param's name
+        let is_of = of.is_empty() && !name.contains(' ');
+        if !is_card || is_of || name.contains(['"', '\\', '{', '}']) || name.starts_with("of") {
             return None;
         }
-        let right = format!("of \"{name}\"");
+        let right = format!("{of}\"{name}\"");
+        let apart = if self.chunk[..self.token.start].ends_with(' ') { "" } else { " " };
         let at = self.token.start..self.token.start + rest.len();
-        Some(mend(format!("write `gpus {count} {right}`"), at, right))
+        Some(mend(format!("write `gpus {count} of \"{name}\"`"), at, format!("{apart}{right}")))
     }
 
     /// `--a && --b`, `flag --mode one_of=[a, b]`
@@ -327,6 +344,10 @@ impl<'a> At<'a> {
             return Some(mend(format!("a flag is written with its dashes: `{right}=…`"), start..end, right));
         }
         let open = said.rfind('[').filter(|_| said.ends_with(':') && !said.contains(']'))?;
+        // `=[{"key": True}]`: an object of JSON
+        if said[open..].contains(['{', '"']) {
+            return None;
+        }
         let flag = said[..open].trim_end_matches('=');
         let (inner, _) = body.split_once('[')?.1.split_once(']')?;
         let point = |item: &str| {
@@ -352,6 +373,11 @@ impl<'a> At<'a> {
         }
         let next = self.after().trim_start();
         match (setting, self.word) {
+            // `confirm = on chat`
+            ("confirm" | "curve", "=" | ":") if first_word(next) == "on" => {
+                let at = self.before.len()..self.token.end;
+                Some(mend("a setting and its value are separated by a space: remove the sign", at, ""))
+            }
             ("confirm" | "curve", "with" | "for" | "over" | "using" | "against" | "by" | "=" | ":")
                 if next.starts_with(|c: char| c.is_ascii_lowercase()) =>
             {

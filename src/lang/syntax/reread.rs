@@ -101,6 +101,19 @@ pub(super) fn padded(found: &Diagnostic, at: usize, line: &str) -> Option<String
     Some(mended)
 }
 
+/// Whether what was told of a line puts its words in another order, and changes none.
+pub(super) fn reorders(found: &Diagnostic, at: usize, line: &str) -> bool {
+    let [edit] = found.edits.as_slice() else { return false };
+    let place = |offset: u32| (offset as usize).checked_sub(at);
+    let written = place(edit.span.start).zip(place(edit.span.end)).and_then(|(a, b)| line.get(a..b));
+    let sorted = |text: &str| {
+        let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        words.sort();
+        words
+    };
+    written.is_some_and(|written| sorted(written) == sorted(&edit.text))
+}
+
 /// A line of flags in which a value stands apart from its flag, or commas between flags, as was told of it: as it was meant, all else in its
 /// place.
 pub(super) fn flags_apart(found: &Diagnostic, at: usize, line: &str) -> Option<String> {

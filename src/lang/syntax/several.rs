@@ -17,6 +17,14 @@ pub(super) fn one_each(chunk: &str, token: &Range<usize>, word: &str) -> Option<
                 format!("a requirement is about one profile: write `{limit} on {more}` on a line of its own");
             Some(Hint { help, edit: None })
         }
+        ("baseline", "," | "and") => {
+            let one = before["baseline".len()..].trim();
+            let more = rest[word.len()..].trim();
+            let help = format!(
+                "a study has one baseline; engines are held against each other in a step: `vary engine[{one}, {more}]`"
+            );
+            Some(Hint { help, edit: None })
+        }
         ("versions", _) if word.starts_with('"') && before.ends_with('"') => {
             let at = before.len();
             Some(Hint { help: "write a comma between them".to_owned(), edit: Some((at..at, ",".to_owned())) })

@@ -34,6 +34,12 @@ impl At<'_> {
 
     fn json(&self) -> Option<Hint> {
         let (word, before) = (self.word, self.before);
+        // `--sizes=[[1, 2], [3]]`
+        if word == "[" && before.ends_with("=[") {
+            return Some(only(
+                "each value of an axis is one word or text: put a list into quotes as the engine takes it, `[\"[1, 2]\", \"[3]\"]`",
+            ));
+        }
         let inside = unclosed_json(before);
         Some(match word {
             "True" | "TRUE" | "Yes" | "yes" | "on" if inside || self.is("true or false") => {
@@ -152,6 +158,9 @@ impl At<'_> {
             "," if before.contains("vary ") && self.chunk[self.token.end..].trim().is_empty() => {
                 self.from(before.len(), "a setting ends with its line: remove the comma", "")
             }
+            "," if before.contains("vary ") && before.ends_with('[') => {
+                only("a name stands before a comma: add it, or remove the comma")
+            }
             "x" | "," | "&" | "and" | "×" if before.contains("vary ") => {
                 only("every pair is `seqs * batched`, one or the other `seqs + batched`")
             }
@@ -166,7 +175,8 @@ impl At<'_> {
             "=" if point_name(before) && !unclosed_json(before) => {
                 self.from(before.len(), "a colon stands between a point's name and what it changes", ":")
             }
-            "=" if last.contains('_') => {
+            // `axis v_seqs := --x`: what stands before it is the axis's own name
+            "=" if last.contains('_') && before.contains('=') => {
                 let right = format!("--{}", last.replace('_', "-"));
                 Hint {
                     help: format!("a flag is written with its dashes: `{right}=…`"),
@@ -195,9 +205,10 @@ impl At<'_> {
         }
         if before.ends_with("==") || before.ends_with("!=") {
             let right = format!("\"{word}\"");
-            let of_model =
-                before.trim_end_matches(['=', '!']).trim_end().ends_with("model") && plain_word(word);
-            if of_model && self.is("an expression") {
+            let asked = before.trim_end_matches(['=', '!']).trim_end();
+            // variables compare byte by byte
+            let of_env = asked.rsplit(' ').nth(1) == Some("env");
+            if (of_env || asked.ends_with("model")) && plain_word(word) && self.is("an expression") {
                 return Some(self.here(format!("a text is quoted: write `{right}`"), &right));
             }
         }

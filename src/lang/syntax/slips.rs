@@ -257,7 +257,7 @@ impl Slip<'_> {
         if !declares || self.word.is_empty() || !matches!(expected, [only] if only == "`=`") {
             return None;
         }
-        if let Some(hint) = self.bare_points() {
+        if let Some(hint) = self.bare_points().or_else(|| self.parameters()) {
             return Some(hint);
         }
         let edit = if matches!(self.word, ":" | "=" | "is") {
@@ -266,6 +266,18 @@ impl Slip<'_> {
             (self.token.start..self.token.start, "= ".to_owned())
         };
         Some(hint(format!("write `{} = …`", self.before), Some(edit)))
+    }
+
+    /// `metric per_gpu(x) = total_tps / gpus`: what is declared is no function. One that its value names may stand for something.
+    fn parameters(&self) -> Option<Hint> {
+        let (inner, rest) = self.chunk[self.token.start..].strip_prefix('(')?.split_once(')')?;
+        let value = rest.trim_start().strip_prefix('=').filter(|_| !inner.contains('\n'))?;
+        let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let names = |text: &str, name: &str| text.split(|c| !in_name(c)).any(|word| word == name);
+        let used = inner.split(|c| !in_name(c)).any(|name| !name.is_empty() && names(value, name));
+        let edit = (self.before.len()..self.token.start + inner.len() + "()".len(), String::new());
+        let help = format!("what is declared takes nothing in brackets: write `{} =`", self.before);
+        Some(hint(help, (!used).then_some(edit)))
     }
 
     /// `axis a { --x=[1, 2] }`: flags alone need no braces, as their points need no names.
@@ -294,7 +306,12 @@ impl Slip<'_> {
             return None;
         }
         let fixed = format!("\"{}\"", self.word);
-        Some(hint(format!("versions are texts: write `{fixed}`"), Some((self.token.clone(), fixed))))
+        let what = if self.before.starts_with("gpus ") {
+            "a device is named by a text"
+        } else {
+            "versions are texts"
+        };
+        Some(hint(format!("{what}: write `{fixed}`"), Some((self.token.clone(), fixed))))
     }
 
     /// `{method: mtp}` behind a flag, in an axis or an engine
@@ -336,6 +353,11 @@ impl Slip<'_> {
         }
         if let Some((at, right)) = json_slips::bare_keys(self.chunk, self.token) {
             return Some(hint(format!("keys in JSON are quoted: write {right}"), Some((at, right))));
+        }
+        if self.word.strip_prefix('.').is_some_and(|n| n.starts_with(|c: char| c.is_ascii_digit())) {
+            let at = self.token.start;
+            let help = format!("a number in JSON begins with a digit: write `0{}`", self.word);
+            return Some(hint(help, Some((at..at, "0".to_owned()))));
         }
         Some(hint("JSON takes double quotes around keys and texts: `--flag={\"key\": \"text\"}`", None))
     }

@@ -22,15 +22,18 @@ pub fn flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opti
     let value =
         value.strip_prefix("in ").map(str::trim_start).filter(|v| v.starts_with('[')).unwrap_or(value);
     let gap = &line[..line.len() - value.len()];
+    // of a whole block, the setting is what its line begins with
+    let own = chunk[chunk[..at].rfind('\n').map_or(0, |n| n + 1)..at].trim_start();
+    let is = |word: &str| own.strip_prefix(word).is_some_and(|r| r.starts_with([' ', '\t']));
     // a condition has flags and signs apart
-    let refuses = chunk.trim_start().strip_prefix("refuses").is_some_and(|r| r.starts_with([' ', '\t']));
+    let refuses = is("refuses");
     // and a server's key has a flag and a variable
-    let of_key = chunk.trim_start().strip_prefix("key").is_some_and(|r| r.starts_with([' ', '\t']));
+    let of_key = is("key");
     if gap.is_empty() || gap == "=" || value.is_empty() || refuses || of_key {
         return None;
     }
     // `publish --cache "warm"`: the reason of a switch lacks its word, else the value is a text
-    let publishes = chunk[..at].trim_start().starts_with("publish ") && !line.contains(" because ");
+    let publishes = is("publish") && !line.contains(" because ");
     if publishes && value.starts_with('"') && !gap.contains('=') {
         let start = at + name_len + gap.len();
         let message = "the reason stands here without its word";
@@ -46,15 +49,15 @@ pub fn flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opti
         let d = Diagnostic::new(Code::Unexpected, span(word.start, word.end), message);
         return Some(d.label("axes have no condition").help(help));
     }
-    let word_len = value.find([' ', '\t', ',', '#', '}']).unwrap_or(value.len());
-    let word = if value.starts_with(['{', '[', '"']) { whole(value) } else { &value[..word_len] };
+    let word_len = word_len(value);
+    let word = &value[..value_len(value)];
     let has_sign = gap.contains('=');
     // `{ a: --enforce-eager b: -tp=2 }`: the comma between two points is missing
     if !has_sign && begins_point(value) {
         return None;
     }
     // a flag that is declared is followed by its type
-    let declared = chunk[..at].trim_start().strip_prefix("flag").is_some_and(|r| r.starts_with([' ', '\t']));
+    let declared = is("flag");
     // `on` is a word of the language too
     let turned_on = word == "on" && ends_flag(&value[word_len..]);
     if !has_sign && (declared || !is_value(word) && !turned_on) {
@@ -89,6 +92,15 @@ pub fn flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opti
         format!("write {fixed}")
     };
     Some(d.help(help).edit(whole, fixed))
+}
+
+/// How long the value is that a text begins with: a word, a text, or all that a bracket holds.
+pub(super) fn value_len(text: &str) -> usize {
+    if text.starts_with(['{', '[', '"']) { whole(text).len() } else { word_len(text) }
+}
+
+fn word_len(text: &str) -> usize {
+    text.find([' ', '\t', ',', '#', '}', '\n']).unwrap_or(text.len())
 }
 
 /// Whether nothing follows that belongs to a flag: the line's end, or another flag.

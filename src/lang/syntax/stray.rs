@@ -12,6 +12,7 @@ use super::lacking::{
     lacks_value, separates_from_nothing, splits,
 };
 use super::lexical::{Piece, Scanner};
+use super::parts::begins_with_a_sign;
 use super::recover::declared_name;
 use super::surplus::Stray;
 use super::tokens::{SEPARATORS, Token, tokens};
@@ -83,7 +84,7 @@ fn declarations(text: &str, errors: &[&Diagnostic]) -> Vec<Range<usize>> {
     let begins = |line: &Range<usize>| {
         let line = &text[line.clone()];
         let word = line.split([' ', '\t']).next().unwrap_or_default();
-        word.len() < line.len() && words::DECLARATIONS.contains(&word)
+        word.len() < line.len() && words::DECLARATIONS.contains(&word) || begins_with_a_sign(line)
     };
     let mut starts: Vec<usize> = lines(text).iter().filter(|l| begins(l)).map(|l| l.start).collect();
     starts.insert(0, 0);
@@ -256,6 +257,8 @@ impl Declaration<'_> {
                 || is_between_changes(before, written, behind)
                 || lacks_operand(before, written, behind)
                 || written == "," && separates_from_nothing(before, behind)
+                // `:=` is one sign, and stands for `=`
+                || written == ":" && behind.starts_with('=')
             {
                 continue;
             }

@@ -18,6 +18,7 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
         .or_else(|| line.over())
         .or_else(|| line.via())
         .or_else(|| line.branch())
+        .or_else(|| line.required_if())
         .or_else(|| line.adopted_when())
         .or_else(|| line.ratio())
         .or_else(|| line.profile_within())
@@ -154,6 +155,16 @@ impl Line<'_> {
     fn branch(&self) -> Option<Hint> {
         matches!(self.word, "else" | "elif" | "otherwise").then(|| {
             only("there are no branches: each step has its own condition in its first line, `step NAME when p50(tpot) > 15ms { … }`")
+        })
+    }
+
+    /// `require if p99(ttft) <= 3s`
+    fn required_if(&self) -> Option<Hint> {
+        let extra = self.before.strip_prefix("require ")?.trim_start();
+        let condition = matches!(extra, "if" | "that" | "when" | "where") && !self.word.is_empty();
+        condition.then(|| {
+            let help = format!("`require` stands alone before what must hold: remove `{extra}`");
+            mend(help, self.end - extra.len()..self.token.start, "")
         })
     }
 

@@ -1,5 +1,7 @@
 //! What is said of a sign that is one too many, or that stands for another.
 
+use std::ops::Range;
+
 use super::tokens::Token;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Expected, Swap};
@@ -49,6 +51,9 @@ impl Stray {
         } else {
             Self::sign(written, span)
         };
+        if is_power(text, &span.range()) {
+            return d.help(NO_POWERS);
+        }
         if self.unsure {
             let d = if twice == &false && right.is_empty() { d.label("one too many?") } else { d };
             return d.help("remove it, or add what belongs to it");
@@ -73,6 +78,14 @@ impl Stray {
         };
         Diagnostic::new(code, span, message).label("one too many")
     }
+}
+
+pub(super) const NO_POWERS: &str = "there are no powers: multiply, `a * a`, or remove it";
+
+/// Whether a sign is the second one of a power of other languages, `tps ** 2`; of axes there is none.
+pub(super) fn is_power(text: &str, sign: &Range<usize>) -> bool {
+    let line = text[..sign.start].rsplit('\n').next().unwrap_or_default();
+    &text[sign.clone()] == "*" && line.ends_with('*') && !line.contains("vary ") && !line.starts_with("axis ")
 }
 
 fn quoted(text: &str) -> String {

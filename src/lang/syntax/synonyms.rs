@@ -14,6 +14,7 @@ const STUDY: &[Row] = &[
         &["step"],
     ),
     (&["objective", "goal", "optimi", "metric", "target", "score", "maxim", "minim"], &["maximize"]),
+    (&["run", "repetition", "iteration", "trial"], &["repeat"]),
 ];
 const PROFILE: &[Row] = &[
     (&["data", "workload", "source", "kind", "type", "corpus", "distribution", "traffic"], &["data"]),

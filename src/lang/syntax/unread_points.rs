@@ -6,6 +6,7 @@ use super::ast::Item;
 use super::expected::by_rule;
 use super::grammar::Rule;
 use super::lexical::{self, Piece, Scanner};
+use super::points::stands_before_title;
 use super::reread::reread;
 use crate::lang::diag::{Diagnostic, Edit, Sink};
 use crate::lang::source::FileId;
@@ -104,6 +105,9 @@ fn with_their_signs(text: &str) -> Option<String> {
             Piece::Other if matches!(byte, b',' | b';') => {
                 bytes[at] = b',';
                 (colon, gap) = (false, None);
+            }
+            Piece::Other if byte == b'=' && !colon && stands_before_title(&text[at + 1..]) => {
+                bytes[at] = b' ';
             }
             Piece::Other if byte == b'=' && !colon => {
                 bytes[at] = b':';

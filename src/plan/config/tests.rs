@@ -144,6 +144,14 @@ fn variables_say_what_a_launch_inserts() {
 }
 
 #[test]
+fn a_text_for_a_shell_is_copied_with_room_for_the_address() {
+    let mut config = config("--name=x");
+    "bash -c 'exec own --port {port} \"$@\"' x".clone_into(&mut Arc::make_mut(&mut config.engine).serve);
+    let argv = ["bash", "-c", "exec own --port <port> \"$@\"", "x", "--name=x"];
+    assert_eq!(command::to_copy(&config).argv, argv);
+}
+
+#[test]
 fn words_that_hold_the_address_are_not_for_copying() {
     let config = config("--name=x");
     assert_eq!(command::to_copy(&config).argv, ["own", "serve", "org/m", "-v", "--serve=org/m", "--name=x"]);

@@ -6,6 +6,7 @@ use foldhash::{HashSet, HashSetExt};
 use super::extents::holds;
 use crate::lang::Analysis;
 use crate::lang::Diagnostic;
+use crate::lang::codes::Code;
 use crate::lang::sema::program::Study;
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, Item, StudyLineKind};
@@ -59,6 +60,12 @@ impl<'a> Concern<'a> {
     }
 
     pub(super) fn has(&self, error: &Diagnostic) -> bool {
+        // one engine that is too large for several studies is told of in the first, a name that is missing where another stands twice
+        let elsewhere = matches!(error.code, Code::TooManyGpus | Code::DeclaredTwice);
+        let here = |at: &Span| holds(self.study.span, *at) && !self.is_apart(*at);
+        if elsewhere && error.related.iter().any(|(at, _)| here(at)) {
+            return true;
+        }
         match Item::at(self.items, error.span) {
             Some(Item::Study(study)) => study.span == self.study.span && !self.is_apart(error.span),
             Some(item) => name(item).is_none_or(|n| self.words.contains(n)),

@@ -10,8 +10,8 @@ use crate::lang::diag::{About, did_you_mean};
 use crate::lang::sema::program::Study;
 use crate::lang::sema::scope::{Kind, name_of};
 use crate::lang::source::{FileId, Span};
-use crate::lang::syntax::PROFILE_SETTINGS;
 use crate::lang::syntax::ast::{self, EngineLineKind, Item, StudyLineKind};
+use crate::lang::syntax::{Block, PROFILE_SETTINGS};
 use crate::lang::{Analysis, Diagnostic};
 
 /// Lines of an engine that no candidate is made of.
@@ -36,6 +36,9 @@ const OF_A_SERVER: [&str; 14] = [
 /// Settings of a profile that decide how long its requests are.
 const OF_LENGTHS: [&str; 5] = ["data", "input", "output", "prefix", "prefixes"];
 
+/// Settings of a profile that decide how many requests there are, and how many at once.
+const OF_COUNTS: [&str; 6] = ["rate", "arrivals", "in_flight", "concurrency", "requests", "duration"];
+
 /// What the errors of a file tear.
 pub(super) struct Search<'a> {
     analysis: &'a Analysis,
@@ -52,7 +55,7 @@ pub(super) struct Search<'a> {
     named: HashSet<String>,
     /// profiles of which nobody knows how long their requests are
     pub(super) loads: HashSet<String>,
-    /// profiles that have a mistake
+    /// profiles of which nobody knows how many requests there are
     profiles: HashSet<String>,
     pub(super) vague: bool,
     /// a step, or a track with its steps, could not be read
@@ -134,6 +137,8 @@ impl<'a> Search<'a> {
             self.places.push(at);
             return;
         }
+        // nobody knows what is varied by a name that is like none, or by a flag that is
+        self.unread |= is_lost(error, item);
         let known = self.text.len();
         let meant = error.edits.iter().map(|e| e.text.as_str());
         self.text.extend(meant.flat_map(|t| [" ", t, " "]));
@@ -150,8 +155,18 @@ impl<'a> Search<'a> {
                 self.places.push(param.span);
                 self.uses(&param.name.value);
             }
+            // a setting that is like none says nothing of a load
+            Some(Item::Profile(profile)) if error.about == About::NoSetting(Block::Profile) => {
+                self.places.push(profile.span);
+            }
             Some(item) => self.within(item, at),
             None => self.unread(at),
+        }
+        // which of two axes is meant is not known
+        if let (About::Second(Kind::Axis), Some((first, _))) = (&error.about, error.related.first())
+            && let Some(item) = Item::at(self.items(), *first)
+        {
+            self.within(item, *first);
         }
         // nobody knows what an axis varies that is made of something unknown
         self.vague |=
@@ -182,10 +197,13 @@ impl<'a> Search<'a> {
                 let line = self.analysis.modules.root_text().get(self.line(at).range()).unwrap_or_default();
                 let read = profile.lines.iter().find(|l| holds(l.span, at)).map(|l| l.word.value.as_str());
                 let word = read.or_else(|| line.split_whitespace().next()).unwrap_or_default();
-                if !PROFILE_SETTINGS.contains(&word) || OF_LENGTHS.contains(&word) {
+                let concerns = |words: &[&str]| !PROFILE_SETTINGS.contains(&word) || words.contains(&word);
+                if concerns(&OF_LENGTHS) {
                     self.loads.insert(profile.name.value.clone());
                 }
-                self.profiles.insert(profile.name.value.clone());
+                if concerns(&OF_COUNTS) {
+                    self.profiles.insert(profile.name.value.clone());
+                }
                 self.places.push(item.span());
             }
             item => self.places.push(item.span()),
@@ -198,7 +216,7 @@ impl<'a> Search<'a> {
         self.loads = self.with_derived(loads);
     }
 
-    /// The names of profiles that have a mistake, or derive from one that has, where they are declared.
+    /// The names of profiles of which nobody knows how many requests there are, or that derive from one, where they are declared.
     pub(super) fn torn_profiles(&self) -> Vec<Span> {
         let names = self.with_derived(self.profiles.clone());
         self.profiles_there().filter(|p| names.contains(&p.name.value)).map(|p| p.name.span).collect()
@@ -258,13 +276,17 @@ impl<'a> Search<'a> {
             self.text.extend([" ", flag, " "]);
             return self.places.push(at);
         }
+        // how it is started, and when it is ready
+        if at == engine.name.span && error.code == Code::EngineIncomplete && engine.parent.is_none() {
+            return self.places.push(at);
+        }
         let line = engine.lines.iter().find(|l| holds(l.span, at));
         match line.map(|l| (&l.kind, l.span)) {
             Some((EngineLineKind::Changes(changes), span)) => {
                 let change = changes.iter().find(|c| holds(c.span, at));
                 self.tear(change.map_or(span, |c| c.span));
             }
-            Some((kind, span)) if kind.is_of_the_server() => self.places.push(span),
+            Some((kind, span)) if kind.sets_nothing() => self.places.push(span),
             // what it declares is a flag of its own
             Some((EngineLineKind::Flag { .. }, span)) => self.tear(span),
             // a release that is none is read as one that is known
@@ -279,12 +301,12 @@ impl<'a> Search<'a> {
             }
             Some(_) => self.lose(engine),
             None => {
-                let line = self.line(at);
+                let line = at.line_of_engine_in(self.analysis.modules.root_text());
                 let text =
                     self.analysis.modules.root_text().get(line.range()).unwrap_or_default().trim_start();
                 // what is read as it was meant has a machine's fix
                 let begins = |words: &[&str]| words.iter().any(|w| text.starts_with(w));
-                let flag = begins(&["-", "env ", "unset "]);
+                let flag = begins(&["-", "env ", "unset ", "raw ", "\""]);
                 let parent = engine.parent.as_ref().is_some_and(|p| p.span == at);
                 let declares = begins(&["flag -"]);
                 if flag || declares {
@@ -313,8 +335,10 @@ impl<'a> Search<'a> {
     }
 
     fn in_study(&mut self, study: &ast::Study, at: Span) {
-        // what it lacks is said of its name
-        if at == study.name.span {
+        // what it lacks is said of its name, and its first line says nothing of candidates
+        let text = self.analysis.modules.root_text().get(study.span.range()).unwrap_or_default();
+        let head = text.split(['{', '\n']).next().map_or(0, str::len) as u32;
+        if at == study.name.span || at.start < study.span.start + head && study.span.start <= at.start {
             self.places.push(at);
             return;
         }
@@ -407,6 +431,7 @@ impl<'a> Search<'a> {
                 let apart = |s: &&ast::Step| concern.is_some_and(|c| c.is_apart(s.span));
                 for step in steps.iter().filter(|s| lost(s) && !apart(s)) {
                     self.tear(step.span);
+                    self.unread |= step.is_unread();
                     any = true;
                 }
             }
@@ -446,6 +471,19 @@ impl<'a> Search<'a> {
                 self.text.extend([" ", text, " "]);
             }
         }
+    }
+}
+
+/// Whether an axis is named that there is not, or sets a flag that there is not, without a word of which was meant.
+fn is_lost(error: &Diagnostic, item: Option<&Item>) -> bool {
+    let open = error.edits.is_empty() && error.suggested.is_empty();
+    match item {
+        Some(Item::Study(_)) => {
+            error.about == About::Instead(Kind::Axis)
+                || open && error.code == Code::UnknownName && error.about.missing_kind() == Some(Kind::Axis)
+        }
+        Some(Item::Axis(_)) => open && error.code == Code::UnknownFlag,
+        _ => false,
     }
 }
 

@@ -148,7 +148,7 @@ impl<'a> States<'a> {
         let Some(config) = &row.config else {
             if may_be {
                 self.to_come += 1;
-                self.add_to_measure(profiles, setup.repeat(), &view.base);
+                self.add_to_measure(profiles.len(), setup.repeat(), &view.base);
                 return State::Later;
             }
             self.counts.pruned += profiles.len();
@@ -210,19 +210,21 @@ impl<'a> States<'a> {
     }
 
     fn count(&mut self, setup: &Setup<'_>, profiles: &[String], config: &Config, state: State) {
-        if state == State::Measured {
-            self.counts.max += profiles.len();
-            self.counts.measured += profiles.len();
-            return;
+        let runs: Vec<usize> = profiles.iter().map(|p| setup.counted(config, p).len()).collect();
+        let is_measured = |runs: &&usize| state == State::Measured || **runs >= setup.repeat();
+        let measured = runs.iter().filter(is_measured).count();
+        self.counts.max += measured;
+        self.counts.measured += measured;
+        if state != State::Measured {
+            let have = runs.iter().min().copied().unwrap_or(0);
+            self.add_to_measure(profiles.len() - measured, setup.repeat().saturating_sub(have), config);
         }
-        let have = profiles.iter().map(|p| setup.counted(config, p).len()).min().unwrap_or(0);
-        self.add_to_measure(profiles, setup.repeat().saturating_sub(have), config);
     }
 
-    /// Trials that need so many launches on the GPUs of such a configuration.
-    fn add_to_measure(&mut self, profiles: &[String], launches: usize, like: &Config) {
-        self.counts.max += profiles.len();
-        self.counts.to_measure += profiles.len();
+    /// So many trials, which need so many launches on the GPUs of such a configuration.
+    fn add_to_measure(&mut self, trials: usize, launches: usize, like: &Config) {
+        self.counts.max += trials;
+        self.counts.to_measure += trials;
         self.launches += launches;
         self.gpu_launches += launches as f64 * f64::from(like.gpus());
     }

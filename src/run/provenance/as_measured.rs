@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::followed::other_opened;
 use crate::journal::{Conditions, History, Moved, RunRecord, Running};
-use crate::judge::{Checks, Results};
+use crate::judge::{Checks, Results, RunOutcome};
 
 /// The results of a journal as it was last measured, wherever it is read: those that still counted when its last run was made.
 pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> Results {
@@ -14,11 +15,15 @@ pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> R
     let mut data: HashMap<(&str, &str), &Option<String>> = HashMap::new();
     let mut servers: HashMap<&str, &Option<Running>> = HashMap::new();
     let mut named: BTreeMap<&str, Option<&String>> = BTreeMap::new();
+    let mut last_runs: HashMap<(&str, &str), &RunRecord> = HashMap::new();
+    let mut opened: HashMap<&str, &String> = HashMap::new();
     let moved = Moved::of(history);
     for run in history.runs() {
+        last_runs.insert((&run.config_id, &run.profile_id), run);
         let Some(made) = &run.made else { continue };
         named.extend(made.files.iter().map(|(word, id)| (word.as_str(), Some(id))));
         named.extend(made.absent.iter().map(|word| (word.as_str(), None)));
+        opened.extend(history.opened(made).into_iter().flatten().map(|(name, is)| (name.as_str(), is)));
         builds.insert((&run.serve_id, &made.engine), made);
         servers.insert(&run.config_id, &made.running);
         models.insert(&made.model, made);
@@ -27,10 +32,17 @@ pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> R
     let counts = |run: &RunRecord| {
         let (Some(made), Some(now)) = (&run.made, &last.made) else { return run.host_id == last.host_id };
         let build = builds.get(&(&*run.serve_id, made.engine.as_str()));
-        if moved.doubt(&run.run.launch).is_some() {
+        // what failed is launched again only where that counts no more
+        let is_replaced =
+            matches!(run.run.outcome, RunOutcome::FailedStart { .. } | RunOutcome::FailedLoad { .. })
+                && last_runs
+                    .get(&(&*run.config_id, &*run.profile_id))
+                    .is_some_and(|last| run.is_of_earlier(last));
+        if is_replaced || moved.doubt(&run.run.launch).is_some() {
             return false;
         }
-        let words = || made.files.keys().chain(&made.absent).filter(|w| !moved.is_written(w));
+        let is_own = |name: &str| moved.is_own_between(&run.run.launch, &last.run.launch, name);
+        let words = || made.files.keys().chain(&made.absent).filter(|word| !is_own(word));
         let lasts = |word: &String| named.get(word.as_str()).copied().flatten().cloned();
         let now = Conditions {
             build: build.and_then(|b| b.build.clone()),
@@ -44,7 +56,8 @@ pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> R
             data: data.get(&(&*run.profile_id, made.model.as_str())).and_then(|d| (*d).clone()),
             ..(**now).clone()
         };
-        made.differs(&now).is_none()
+        let opens = |name: &str| opened.get(name).map(|is| (*is).clone());
+        made.differs(&now).is_none() && other_opened(run, history, &moved, opens, is_own).is_none()
     };
     history.results(checks, |run| serve_ids.iter().any(|id| **id == *run.serve_id) && counts(run))
 }

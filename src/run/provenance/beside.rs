@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::build::is_shared_by_all;
 use super::leads::{Leads, says};
 use super::patched::is_compiled;
+use super::script_words::is_for_everybody;
 use super::scripts::Said;
 use super::{globs, loose};
 use crate::disk;
@@ -172,7 +173,8 @@ fn named_in(text: &str, module: &Path, bases: &[&Path]) -> Vec<PathBuf> {
     let patterns: Vec<String> = leads.patterns().into_iter().filter(|p| globs::is_one(p)).collect();
     let many = patterns.iter().flat_map(|p| leads.bases.iter().flat_map(move |dir| globs::files(p, dir)));
     let listed = leads.listed.iter().flat_map(|dir| globs::files("*", dir));
-    let files = one.chain(many).chain(listed).filter(|path| path.is_file());
+    let several = many.chain(listed).filter(|path| !path.parent().is_some_and(is_for_everybody));
+    let files = one.chain(several).filter(|path| path.is_file());
     files.chain(leads.whole.iter().cloned()).filter(|path| !path.starts_with(module)).collect()
 }
 
@@ -186,7 +188,7 @@ fn imports(text: &str, name: &str) -> bool {
     })
 }
 
-fn text_of(path: &Path) -> Option<String> {
+pub(super) fn text_of(path: &Path) -> Option<String> {
     let is_script = fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() <= LONGEST);
     is_script.then(|| fs::read_to_string(path).ok()).flatten()
 }
@@ -220,8 +222,11 @@ fn read(path: &Path, depth: usize, left: &mut usize, to: &mut Vec<String>) {
     to.extend(text);
     if depth < DEEPEST && path.is_dir() {
         let entries = fs::read_dir(path).into_iter().flatten().flatten().take(MOST);
+        // as a hash over code goes through it
+        let is_hidden = |e: &fs::DirEntry| e.file_name().to_string_lossy().starts_with('.');
+        let counts = |p: &PathBuf| is_python(p) || p.is_dir() && !disk::is_environment(p);
         let mut inner: Vec<PathBuf> =
-            entries.map(|e| e.path()).filter(|p| p.is_dir() || is_python(p)).collect();
+            entries.filter(|e| !is_hidden(e)).map(|e| e.path()).filter(counts).collect();
         // where the bytes do not suffice, the same ones are read each time
         inner.sort();
         for path in inner {
@@ -318,6 +323,24 @@ mod tests {
         assert!(said.modules.contains(Path::new("/")), "{said:?}");
         let words = ["run.sh".to_owned()];
         assert_eq!(modules(&dir.0.path().join("run.sh"), &words, &said, dir.0.path()).code().len(), 0);
+    }
+
+    #[test]
+    fn an_environment_within_a_package_is_none_of_its_code() {
+        let dir = Dir::with(&[
+            ("serve.py", "import app\n"),
+            ("app/__init__.py", ""),
+            ("one.py", ""),
+            ("app/env/pyvenv.cfg", ""),
+            ("app/env/lib/it.py", "import one\n"),
+            ("app/.tool/it.py", "import one\n"),
+        ]);
+        let before = dir.modules("python3 serve.py");
+        assert_eq!(before.keys().collect::<Vec<_>>(), ["./app/"]);
+        dir.write("app/env/lib/it.py", "");
+        assert_eq!(dir.modules("python3 serve.py"), before);
+        dir.write("app/inner/it.py", "import one\n");
+        assert_eq!(dir.names("python3 serve.py"), ["./app/", "./one.py"]);
     }
 
     #[test]

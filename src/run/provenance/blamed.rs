@@ -113,7 +113,28 @@ fn named(line: &str) -> BTreeSet<String> {
             && secrets::mask(word) == **word
     };
     let words = quoted.chain(trimmed).filter(is_name).map(str::to_owned);
-    words.chain(not_found(line)).take(MOST).collect()
+    words.chain(not_found(line)).chain(not_started(line)).chain(not_imported(line)).take(MOST).collect()
+}
+
+/// `ModuleNotFoundError: No module named 'plugins.one'`: a file or a directory where engines run
+fn not_imported(line: &str) -> Vec<String> {
+    let named = line.split_once("No module named ").and_then(|(_, rest)| rest.split(['\'', '"']).nth(1));
+    let is_name = |name: &&str| {
+        name.len() <= LONGEST && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.')
+    };
+    let Some(path) = named.filter(is_name).map(|name| name.replace('.', "/")) else { return Vec::new() };
+    let (first, _) = path.split_once('/').unwrap_or((&path, ""));
+    vec![format!("./{path}.py"), format!("./{path}"), format!("./{first}.py"), format!("./{first}")]
+}
+
+/// `FileNotFoundError: [Errno 2] No such file or directory: 'nvcc'`: a file that was opened, or a program that was to be started
+fn not_started(line: &str) -> Option<String> {
+    let name = line.split_once("No such file or directory: '")?.1.strip_suffix('\'')?;
+    let is_plain = !name.is_empty()
+        && name.len() <= LONGEST
+        && !name.contains(['\'', '/'])
+        && secrets::mask(name) == name;
+    is_plain.then(|| name.to_owned())
 }
 
 /// The engine's own program, which the `PATH` did not lead to.
@@ -124,13 +145,27 @@ fn program_missed(class: &str, line: &str) -> Option<String> {
 
 /// `sh: 1: nvcc: not found`, `bash: line 3: nvcc: command not found`, `env: ‘vllm’: No such file or directory`
 fn not_found(line: &str) -> Option<String> {
-    let of_starter = ["env: ", "nice: ", "nohup: ", "setsid: ", "timeout: ", "stdbuf: ", "taskset: "];
+    let of_starter = [
+        "env: ",
+        "nice: ",
+        "nohup: ",
+        "setsid: ",
+        "timeout: ",
+        "stdbuf: ",
+        "taskset: ",
+        "numactl: ",
+        "ionice: ",
+        "chrt: ",
+    ];
     let started = of_starter.iter().any(|first| line.starts_with(first));
     let before = line
         .strip_suffix(": not found")
         .or_else(|| line.strip_suffix(": command not found"))
         .or_else(|| line.strip_suffix(": No such file or directory").filter(|_| started))?;
-    let word = before.rsplit(": ").next()?.trim().trim_matches(['\'', '‘', '’', '"']);
+    let said = before.rsplit(": ").next()?.trim();
+    let deeds = ["failed to run command ", "failed to execute ", "execution of "];
+    let said = deeds.iter().find_map(|deed| said.strip_prefix(deed)).unwrap_or(said);
+    let word = said.trim_matches(['\'', '‘', '’', '"', '`']);
     (!word.is_empty() && !word.contains(char::is_whitespace)).then(|| word.to_owned())
 }
 
@@ -223,6 +258,11 @@ mod tests {
         assert_eq!(names("bash: line 3: nvcc: command not found"), ["nvcc"]);
         assert_eq!(names("env: ‘vllm’: No such file or directory"), ["vllm"]);
         assert_eq!(names("nice: 'vllm': No such file or directory"), ["vllm"]);
+        assert_eq!(names("timeout: failed to run command ‘vllm’: No such file or directory"), ["vllm"]);
+        assert_eq!(names("numactl: execution of `vllm': No such file or directory"), ["vllm"]);
+        assert_eq!(names("FileNotFoundError: [Errno 2] No such file or directory: 'nvcc'"), ["nvcc"]);
+        let module = names("ModuleNotFoundError: No module named 'plug.one'");
+        assert_eq!(module, ["./plug", "./plug.py", "./plug/one", "./plug/one.py"]);
         assert_eq!(names("401 Client Error for url: https://hub/x/config.json"), Vec::<String>::new());
         assert_eq!(names("ValueError: heads are odd"), Vec::<String>::new());
     }

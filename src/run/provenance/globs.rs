@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use glob::{Pattern, glob};
 
 use super::named::{may_be_shown, path_of};
-use crate::hub;
 use crate::plan::config::short_hash;
+use crate::{disk, hub};
 
 /// More files are data.
 const MOST: usize = 256;
@@ -21,23 +21,43 @@ pub fn is_one(word: &str) -> bool {
 
 /// The files that match, in their order.
 pub fn files(word: &str, study_dir: &Path) -> Vec<PathBuf> {
+    matching(word, study_dir).filter(|path| path.is_file()).take(MOST).collect()
+}
+
+/// All that match, files and directories.
+pub fn all(word: &str, study_dir: &Path) -> Vec<PathBuf> {
+    matching(word, study_dir).take(MOST).collect()
+}
+
+/// Whatever matches, in its order.
+fn matching(word: &str, study_dir: &Path) -> impl Iterator<Item = PathBuf> {
     let (dir, name) = split(word);
     let dir = at(dir, study_dir);
     let pattern = format!("{}/{}", Pattern::escape(&dir.to_string_lossy()), of_shell(name));
     let found = glob(&pattern).into_iter().flatten().flatten();
     // what is hidden is meant by its dot alone; the crate's own option for that finds no hidden file at all
     let is_hidden = |path: &PathBuf| path.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(b"."));
-    found.filter(|path| is_hidden(path) == name.starts_with('.') && path.is_file()).take(MOST).collect()
+    let with_dot = name.starts_with('.');
+    found.filter(move |path| is_hidden(path) == with_dot)
 }
 
-/// A hash over which files match and what they hold; `None` where none does.
+/// A hash over which files match and what they hold, and which directories do: of several a script may take the newest (`ls -d v*`).
+/// `None` where nothing matches.
 pub fn identity(word: &str, study_dir: &Path) -> Option<String> {
-    let files = if is_one(word) { files(word, study_dir) } else { Vec::new() };
-    let held = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        format!("{name} {}\n", hub::identity(path).unwrap_or_default())
+    let held = |path: PathBuf| {
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        let is_kept = || name == "__pycache__" || disk::is_kept_by_tools(&name);
+        if path.is_file() {
+            return Some(format!("{name} {}\n", hub::identity(&path).unwrap_or_default()));
+        }
+        (path.is_dir() && !is_kept()).then(|| format!("{name}/\n"))
     };
-    (!files.is_empty()).then(|| short_hash(&files.iter().map(held).collect::<String>()))
+    let found: Vec<String> = if is_one(word) {
+        matching(word, study_dir).filter_map(held).take(MOST).collect()
+    } else {
+        Vec::new()
+    };
+    (!found.is_empty()).then(|| short_hash(&found.concat()))
 }
 
 fn split(word: &str) -> (&str, &str) {
@@ -77,6 +97,9 @@ mod tests {
             seen.push(identity("conf.d/*.env", dir.path()).expect("some"));
         }
         assert!(seen[0] != seen[1] && seen[1] != seen[2] && seen[2] == seen[3], "{seen:?}");
+        fs::create_dir(at("conf.d/v1.env")).expect("made");
+        assert_ne!(identity("conf.d/*.env", dir.path()), seen.pop(), "a directory that matches");
+        assert_eq!(files("conf.d/*.env", dir.path()).len(), 2);
         fs::write(at("flags.env"), "").expect("written");
         for word in ["flags.e?v", "./flags.*", "fl[a-z]gs.env", "[!a-e]lags.env", "[^a-e]lags.env", "**.env"]
         {

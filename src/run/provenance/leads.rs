@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use super::quoted::{self, Literal};
+use crate::disk;
 
 /// Directories in which names are looked for.
 const MOST: usize = 16;
@@ -19,6 +20,8 @@ const LISTING: [&str; 7] = ["listdir(", "scandir(", "iterdir(", "walk(", "readdi
 const MODULES: [&str; 2] = ["sys.path", "addsitedir("];
 /// By which it starts other programs.
 const STARTING: [&str; 5] = ["subprocess.", "Popen(", "os.exec", "os.spawn", "exec_command("];
+/// By which it asks whether something is there.
+const ASKING: [&str; 6] = ["exists", "lexists", "isfile", "isdir", "existsSync", "access"];
 /// Where the system keeps what is its own: no study's settings.
 const SYSTEM: [&str; 9] = ["/bin", "/dev", "/etc", "/lib", "/proc", "/run", "/sys", "/usr", "/var"];
 
@@ -72,9 +75,32 @@ impl<'t> Leads<'t> {
 
     /// Names of programs that it may start.
     pub fn programs(&self) -> BTreeSet<&str> {
+        self.started().filter(|text| !text.contains('/')).collect()
+    }
+
+    /// The same by where they lie.
+    pub fn programs_at(&self) -> BTreeSet<&str> {
+        self.started().filter(|text| text.contains('/') && !is_of_system(text)).collect()
+    }
+
+    /// What stands in lines that start programs.
+    fn started(&self) -> impl Iterator<Item = &str> {
         let starts = |line: &str| STARTING.iter().any(|word| line.contains(word));
-        let all = self.literals.iter().filter(|l| starts(l.line) && !l.is_pattern());
-        all.map(|l| &*l.text).filter(|text| !text.contains('/')).collect()
+        self.literals.iter().filter(move |l| starts(l.line) && !l.is_pattern()).map(|l| &*l.text)
+    }
+
+    /// Names of which it asks whether they are there, each with whether as a directory.
+    pub fn asked_for(&self) -> BTreeSet<(&str, bool)> {
+        let asks =
+            |l: &&Literal<'_>| l.called.is_some_and(|f| ASKING.contains(&f)) || l.called == Some("Path");
+        let all = self.literals.iter().filter(asks).filter(|l| !l.is_pattern() && !is_of_system(&l.text));
+        let of_directory =
+            |l: &Literal<'_>| l.called.is_some_and(|f| f.contains("isdir")) || l.line.contains(".is_dir()");
+        let is_asked = |l: &&Literal<'_>| {
+            l.called != Some("Path")
+                || [".exists()", ".is_file()", ".is_dir()"].iter().any(|call| l.line.contains(call))
+        };
+        all.filter(is_asked).map(|l| (&*l.text, of_directory(l))).collect()
     }
 
     /// Patterns of files: as they stand, and those of an ending in each directory that is named (`join("conf", name + ".json")`).
@@ -102,7 +128,7 @@ fn whole(literals: &[Literal<'_>], bases: &[PathBuf]) -> Vec<PathBuf> {
     let names: BTreeSet<String> = models.chain(packages).collect();
     let dirs = names.iter().flat_map(|name| bases.iter().map(move |base| joined(base, name)));
     let is_one = |dir: &PathBuf| {
-        dir.is_dir() && !dir.join("pyvenv.cfg").is_file() && !bases.iter().any(|b| b.starts_with(dir))
+        dir.is_dir() && !disk::is_environment(dir) && !bases.iter().any(|b| b.starts_with(dir))
     };
     dirs.filter(is_one).take(MOST).collect()
 }

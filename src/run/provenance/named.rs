@@ -12,7 +12,7 @@ use super::beside::is_reference;
 use super::elf;
 use super::globs;
 use super::scripts::is_of_system;
-use super::uses::{Use, use_of};
+use super::uses::{Use, is_of_keys, is_of_place, use_of};
 use crate::lang::sema::program::Site;
 use crate::lang::sema::schema::{Found, Kind};
 use crate::plan::{Config, command};
@@ -27,7 +27,12 @@ const LONGEST: usize = 1024;
 /// What stands between the names of a list, before and behind a name.
 pub(super) const BETWEEN: [char; 13] = [',', '=', ':', '@', ' ', '\n', ';', '#', '?', '[', ']', '"', '\''];
 /// What a file's name may end with.
-const ENDINGS: [&str; 14] = [
+const ENDINGS: [&str; 19] = [
+    ".cfg",
+    ".conf",
+    ".env",
+    ".ini",
+    ".sh",
     ".jinja",
     ".json",
     ".jsonl",
@@ -62,26 +67,14 @@ pub fn named(config: &Config, site: &Site, study_dir: &Path, is_model: impl Fn(&
     let words = command::to_copy(config).argv;
     let words_of_serve = shell_words::split(&config.engine.serve).unwrap_or_default();
     let at = site.models.get(&config.model);
-    let mut flag = String::new();
-    for word in words.iter().skip(1) {
-        let value = match word.strip_prefix("--").and_then(|w| w.split_once('=')) {
-            Some((name, value)) => {
-                name.clone_into(&mut flag);
-                value
-            }
-            None if word.starts_with('-') => {
-                word.trim_start_matches('-').clone_into(&mut flag);
-                continue;
-            }
-            None => word,
-        };
+    for (flag, value) in valued(&words) {
         // those of the serve line are followed to what they import
         if words_of_serve.iter().any(|w| w == value) && is_reference(value) {
             continue;
         }
         // the model has an identity of its own
         if value != config.model && Some(value) != at.map(String::as_str) {
-            find.under(&flag, value, takes_path(config, &flag));
+            find.under(flag, value, takes_path(config, flag));
         }
     }
     // the words have such an object only as what makes its file
@@ -111,6 +104,32 @@ pub fn named(config: &Config, site: &Site, study_dir: &Path, is_model: impl Fn(&
         }
     }
     find.found
+}
+
+/// The values in a command, each with the flag that it stands behind, without its dashes.
+fn valued(words: &[String]) -> impl Iterator<Item = (&str, &str)> {
+    let mut flag = "";
+    words.iter().skip(1).filter_map(move |word| {
+        if let Some((name, value)) = word.strip_prefix("--").and_then(|w| w.split_once('=')) {
+            flag = name;
+            return Some((flag, value));
+        }
+        if word.starts_with('-') {
+            flag = word.trim_start_matches('-');
+            return None;
+        }
+        Some((flag, word.as_str()))
+    })
+}
+
+/// Files of keys and certificates: a hash over them is written nowhere.
+pub fn of_keys(config: &Config, site: &Site, study_dir: &Path) -> BTreeSet<PathBuf> {
+    let mut named = command::env(config, None);
+    named.extend(site.env.iter().map(|e| (e.name.clone(), e.value.clone())));
+    let words = command::to_copy(config).argv;
+    named.extend(valued(&words).map(|(flag, value)| (flag.to_owned(), value.to_owned())));
+    let keys = named.iter().filter(|(name, _)| is_of_keys(name));
+    keys.filter_map(|(_, value)| path_of(value, study_dir)).filter(|path| path.is_file()).collect()
 }
 
 /// Where a word leads: a path as it stands, below the user's home, or below where engines run. `None` for what is there in any case
@@ -146,7 +165,7 @@ impl Find<'_> {
     fn under(&mut self, name: &str, value: &str, is_path: bool) {
         match use_of(name) {
             Use::Passed => {}
-            Use::Read => self.value(value, is_path),
+            Use::Read => self.value(value, is_path || is_of_place(name)),
             Use::Either => {
                 let is_model = |_: &str| false;
                 let mut find =

@@ -7,7 +7,8 @@ use std::borrow::Cow;
 const LANGUAGES: [&str; 5] = ["python", "perl", "ruby", "node", "lua"];
 const ENDINGS: [&str; 7] = ["py", "pl", "pm", "rb", "js", "mjs", "lua"];
 /// Endings of what programs write.
-const WRITTEN: [&str; 9] = [".log", ".pid", ".sock", ".out", ".db", ".sqlite", ".sqlite3", ".lock", ".tmp"];
+pub(super) const WRITTEN: [&str; 9] =
+    [".log", ".pid", ".sock", ".out", ".db", ".sqlite", ".sqlite3", ".lock", ".tmp"];
 /// A longer text is no name.
 const LONGEST: usize = 200;
 

@@ -3,17 +3,24 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::globs;
 use super::named::{looks_like_a_file, may_be_shown, path_of};
 use super::scripts::{MAKE, ON_PATH, Reader, base, is_of_system, is_shell};
 use super::shell::{KEYWORDS, MAKERS, RUNNERS, Word, assigned, commands, defaulted, first_of, rest_of};
 use super::uses::{Use, use_of};
+use super::{globs, states};
+use crate::disk;
 
 /// Commands in which patterns are of texts, or of names alone.
 const MATCHERS: [&str; 9] = ["case", "[", "[[", "test", "find", "grep", "ls", "echo", "printf"];
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 /// Endings of what engines write.
 const WRITTEN: [&str; 4] = [".log", ".pid", ".sock", ".out"];
+
+/// Whether everybody puts files into a directory, of which a script removes what is left over.
+pub(super) fn is_for_everybody(dir: &Path) -> bool {
+    let is = |known: &str| dir == Path::new(known);
+    ["/tmp", "/var/tmp", "/dev/shm", "/run", "/var/run"].into_iter().any(is) || dir == std::env::temp_dir()
+}
 
 /// Where a word stands.
 #[derive(Debug, Clone, Copy, Default)]
@@ -50,6 +57,14 @@ pub(super) struct Script<'r, 'a, 's> {
     pub bases: &'s [PathBuf],
     /// what it writes itself
     pub written: &'s BTreeSet<String>,
+    /// what it waits for, which comes while it starts
+    pub awaited: &'s BTreeSet<String>,
+}
+
+/// `until [ -e go ]`: the words of a command that is repeated until it fails or holds.
+pub(super) fn awaited_by(command: &[Word]) -> impl Iterator<Item = String> + use<'_> {
+    let waits = command.first().is_some_and(|word| ["until", "while"].contains(&word.text.as_str()));
+    command.iter().filter(move |_| waits).map(|word| word.text.clone())
 }
 
 impl Script<'_, '_, '_> {
@@ -105,6 +120,11 @@ impl Script<'_, '_, '_> {
             return;
         }
         let names = words.iter().map(|w| w.text.as_str()).filter(|w| !w.starts_with('-') && *w != first);
+        if first == "ls" {
+            for pattern in names.clone() {
+                self.pattern(rest_of(pattern), false);
+            }
+        }
         let names = names
             .map(|name| rest_of(name).trim_start_matches("./").trim_end_matches('/'))
             .filter(|n| !n.is_empty() && !matches!(*n, "." | "..") && !n.contains(['$', '*']));
@@ -122,6 +142,9 @@ impl Script<'_, '_, '_> {
         let endings = [".js", ".mjs", ".json", "/index.js"];
         let known = self.word(name, plain)
             || name.starts_with('.') && endings.iter().any(|end| self.word(&format!("{name}{end}"), plain));
+        if known {
+            self.missing_elsewhere(name);
+        }
         if known || !is_sure || !looks_like_a_file(name) || !may_be_shown(name) {
             return;
         }
@@ -136,7 +159,10 @@ impl Script<'_, '_, '_> {
     pub fn all_of(&mut self, dir: &Path, how: Place) {
         let below = dir.strip_prefix(self.reader.ground.study_dir).unwrap_or(dir);
         if let Some(dir) = below.to_str() {
-            self.matches(&format!("{dir}/*"), how);
+            let all = format!("{dir}/*");
+            if !self.matches(&all, how) {
+                self.reader.add_absent(&all);
+            }
         }
     }
 
@@ -167,6 +193,10 @@ impl Script<'_, '_, '_> {
             let path = base.join(word.trim_start_matches("./"));
             let below = path.strip_prefix(study_dir).unwrap_or(&path);
             let Some(key) = below.to_str().map(str::to_owned) else { continue };
+            if path.parent().is_some_and(is_for_everybody) {
+                is_known = true;
+                continue;
+            }
             let files = globs::files(&key, study_dir);
             is_known |= self.reader.add_matches(key, files, how);
         }
@@ -205,6 +235,9 @@ impl Script<'_, '_, '_> {
         let is_there = |script: &mut Self, p: &str| script.word(p, none) || may_be_dir && script.directory(p);
         let known = pieces.len() > 1 && pieces.iter().filter(|p| is_there(self, p)).count() > 0;
         let is_expected = place.is_script || value.starts_with("./") || value.starts_with("../");
+        if !known && place.is_script && value.starts_with('$') {
+            return self.perhaps_missing(value);
+        }
         let missing = !known && is_expected && !place.may_be_written && !value.contains(['$', '*', '?']);
         if missing
             && may_be_shown(value)
@@ -227,7 +260,7 @@ impl Script<'_, '_, '_> {
             let Some(key) = path.strip_prefix(study_dir).unwrap_or(&path).to_str().map(str::to_owned) else {
                 continue;
             };
-            let is_dir = |p: &PathBuf| p.is_dir() && !p.join("pyvenv.cfg").is_file();
+            let is_dir = |p: &PathBuf| p.is_dir() && !disk::is_environment(p);
             let found = path_of(&key, study_dir).filter(is_dir);
             known |= found.is_some_and(|path| self.reader.add(key, path, Place::perhaps(true)));
         }
@@ -251,8 +284,12 @@ impl Script<'_, '_, '_> {
             let below = path.strip_prefix(study_dir).ok().and_then(Path::to_str);
             let key = if at_home || base == study_dir { Some(name) } else { below.or_else(|| path.to_str()) };
             let Some(key) = key.map(str::to_owned) else { continue };
-            let found = path_of(&key, study_dir).filter(|p| p.is_file());
-            known |= found.is_some_and(|path| self.reader.add(key, path, place));
+            let Some(path) = path_of(&key, study_dir).filter(|p| p.is_file()) else { continue };
+            // where it may not, a script goes on with something else; of what a runner is given not all is run
+            if place.is_run && !place.is_meant && name.contains('/') {
+                self.reader.add_state(states::may_run(&key));
+            }
+            known |= self.reader.add(key, path, place);
         }
         let may_run = place.is_run && !known && !name.contains('/');
         if let Some(path) = may_run.then(|| self.reader.by_path(name)).flatten() {

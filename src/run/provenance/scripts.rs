@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::beside::text_of;
 use super::build::is_shared_by_all;
 use super::leads::Leads;
 use super::places::{activated, gone_to, in_variable};
 use super::prefix::behind;
 use super::quoted;
-use super::script_words::{Place, Script};
+use super::script_words::{Place, Script, awaited_by};
 use super::shell::{Word, commands, made_by, read_by};
 use super::variants::spelled_out;
 
@@ -87,7 +88,7 @@ pub fn starts(words: &[String], ground: &Ground<'_>) -> Vec<Start> {
     // whether the next word that is no option is what a shell reads
     let mut of_shell = false;
     for (i, text) in words.iter().enumerate() {
-        if of_shell && (holds(text, 'l') || text == "--login") {
+        if of_shell && is_for_login(text) {
             starts.extend(of_login());
         }
         let path = if i == 0 { ground.program(text) } else { Some(ground.study_dir.join(text)) };
@@ -96,6 +97,7 @@ pub fn starts(words: &[String], ground: &Ground<'_>) -> Vec<Start> {
             of_shell = false;
             continue;
         } else if let Some(path) = path.filter(|p| p.is_file()) {
+            starts.extend(is_of_login(&path).then(of_login).flatten());
             starts.push(Start::File(path, of_shell));
         }
         of_shell = is_shell(text) || of_shell && text.starts_with('-');
@@ -109,6 +111,19 @@ pub fn starts(words: &[String], ground: &Ground<'_>) -> Vec<Start> {
 /// Whether a word is one or some options of a letter, this one among them.
 pub(super) fn holds(word: &str, letter: char) -> bool {
     word.strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.contains(letter))
+}
+
+/// Whether an option has a shell act as one that somebody logs in with.
+fn is_for_login(word: &str) -> bool {
+    holds(word, 'l') || word == "--login"
+}
+
+/// `#!/bin/bash -l`, `#!/usr/bin/env -S bash --login`
+fn is_of_login(script: &Path) -> bool {
+    let text = text_of(script).unwrap_or_default();
+    let Some(line) = text.strip_prefix("#!").and_then(|text| text.lines().next()) else { return false };
+    let mut words = line.split_whitespace().skip_while(|word| !is_shell(word));
+    words.next().is_some() && words.any(is_for_login)
 }
 
 /// What a shell reads first that is told to act as one that somebody logs in with: no word of the command, so that it counts as what a
@@ -157,7 +172,7 @@ pub(super) struct Reader<'a> {
     /// scripts that are still to be read, each with the directories that it, and a link to it, lies in
     open: Vec<(String, Vec<PathBuf>)>,
     /// directories that a script puts before those of the `PATH`
-    programs: Vec<PathBuf>,
+    pub(super) programs: Vec<PathBuf>,
 }
 
 impl Reader<'_> {
@@ -205,7 +220,12 @@ impl Reader<'_> {
     fn program(&mut self, text: &str, dirs: Vec<PathBuf>) {
         let leads = Leads::of(text, &self.bases(dirs));
         self.said.modules.extend(leads.modules.iter().cloned());
-        let mut script = Script { reader: self, bases: &leads.bases, written: &BTreeSet::new() };
+        let mut script = Script {
+            reader: self,
+            bases: &leads.bases,
+            written: &BTreeSet::new(),
+            awaited: &BTreeSet::new(),
+        };
         // its name leaves open whether it reads there or writes
         let perhaps = Place::perhaps(true);
         for (name, is_sure) in leads.names() {
@@ -214,8 +234,16 @@ impl Reader<'_> {
         for name in leads.programs() {
             script.word(name, Place::program());
         }
+        for name in leads.programs_at() {
+            script.program_at(name);
+        }
+        for (name, is_directory) in leads.asked_for() {
+            script.exists(name, is_directory);
+        }
         for pattern in leads.patterns() {
-            script.matches(&pattern, perhaps);
+            if !script.matches(&pattern, perhaps) {
+                script.perhaps_matches(&pattern);
+            }
         }
         for dir in &leads.whole {
             script.whole(dir);
@@ -274,9 +302,13 @@ impl Reader<'_> {
         self.learn_places(&all, &bases);
         let read = read_by(&all);
         let written: BTreeSet<String> = all.iter().flat_map(|command| made_by(command, &read)).collect();
-        let mut script = Script { reader: self, bases: &bases, written: &written };
+        let awaited: BTreeSet<String> = all.iter().flat_map(|command| awaited_by(command)).collect();
+        let mut script = Script { reader: self, bases: &bases, written: &written, awaited: &awaited };
         for command in &all {
             script.command(command);
+        }
+        for command in &all {
+            script.asked_for(command);
         }
     }
 
@@ -308,6 +340,17 @@ impl Reader<'_> {
         }
         self.said.paths.extend(files);
         true
+    }
+
+    pub(super) fn is_absent(&self, word: &str) -> bool {
+        self.said.absent.contains(word)
+    }
+
+    /// Takes in what holds of a file, or does not.
+    pub(super) fn add_state(&mut self, name: String) {
+        if self.said.there.len() < MOST_NAMES {
+            self.said.there.insert(name);
+        }
     }
 
     pub(super) fn add_absent(&mut self, word: &str) {
@@ -539,7 +582,20 @@ mod tests {
         let said = dir.said("tool/start");
         let there: Vec<&str> = said.there.iter().map(String::as_str).collect();
         // of a variable that is set elsewhere each value may come
-        assert_eq!(there, ["./e", "f.txt", "lib/d", "run*.sh", "tool/a.env", "tool/b.env", "tool/c.env"]);
+        assert_eq!(
+            there,
+            [
+                "./e",
+                "./e (whether it may be run)",
+                "f.txt",
+                "lib/d",
+                "lib/d (whether it may be run)",
+                "run*.sh",
+                "tool/a.env",
+                "tool/b.env",
+                "tool/c.env"
+            ]
+        );
         assert_eq!(said.absent.iter().collect::<Vec<_>>(), ["./local.env"]);
     }
 }

@@ -14,7 +14,7 @@ pub const MAKERS: [&str; 9] = ["tee", "touch", "rm", "mkdir", "mkfifo", "mktemp"
 /// Commands whose last file is made by them.
 const COPIERS: [&str; 3] = ["cp", "ln", "install"];
 /// Commands that ask whether a file is there.
-const TESTS: [&str; 3] = ["[", "[[", "test"];
+pub const TESTS: [&str; 3] = ["[", "[[", "test"];
 
 /// A word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use indexmap::IndexMap;
 
 use super::build::Installed;
+use super::followed::other_opened;
 use super::words::Words;
 use super::{blamed, build, inherited, libraries, limits, memory_policy, secrets};
 use crate::journal::{Conditions, History, Moved, RunRecord, Running};
@@ -31,14 +32,15 @@ const SILENT: &str = "which does not answer now";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outdated {
     pub config_id: String,
+    pub profile_id: String,
     pub why: String,
 }
 
 /// What holds here and now. What is installed is looked at when it is first asked for: most of it never is.
 pub struct Standing<'a> {
     program: &'a Program,
-    site: &'a Site,
-    study_dir: &'a Path,
+    pub(super) site: &'a Site,
+    pub(super) study_dir: &'a Path,
     /// images of this machine by name, with their own ids
     images: &'a BTreeMap<String, String>,
     /// addresses of servers that run already, by the ids of their configurations
@@ -58,7 +60,7 @@ pub struct Standing<'a> {
     /// profiles by their settings
     profiles: HashMap<String, &'a Profile>,
     /// what configurations name
-    words: Words<'a>,
+    pub(super) words: Words<'a>,
     engines: RefCell<HashMap<(String, String), Installed>>,
     data: RefCell<HashMap<(String, String), Option<String>>>,
 }
@@ -183,9 +185,19 @@ impl<'a> Standing<'a> {
                 None => drop(found.shift_remove(&key)),
             }
         }
-        let outdated =
-            |((config_id, _), why): ((&str, &str), String)| Outdated { config_id: config_id.to_owned(), why };
+        let outdated = |((config_id, profile_id), why): ((&str, &str), String)| Outdated {
+            config_id: config_id.to_owned(),
+            profile_id: profile_id.to_owned(),
+            why,
+        };
         found.into_iter().map(outdated).collect()
+    }
+
+    /// Whether the last invocation measured something, of which nothing counts.
+    pub fn lacks_all_of_the_last(&self, history: &History) -> bool {
+        let moved = Moved::of(history);
+        let mut last = history.of_last_session().peekable();
+        last.peek().is_some() && last.all(|run| self.differs(run, history, &moved).is_some())
     }
 
     /// Why results do not count, also those that were measured again since.
@@ -235,7 +247,7 @@ impl<'a> Standing<'a> {
             now.model_files = self.words.model(&made.model);
         }
         now.model_placed = made.model_placed.map(|_| self.site.models.contains_key(&made.model));
-        self.named_then(made, moved, &mut now);
+        self.named_then(&run.run.launch, made, moved, &mut now);
         if !made.blamed.is_empty() {
             let search = self.words.search();
             let ground = blamed::Ground { study_dir: self.study_dir, search: &search };
@@ -247,9 +259,15 @@ impl<'a> Standing<'a> {
         if let Some(why) = self.other_revision(made, now.model_files.as_deref()) {
             return Some(why);
         }
-        made.differs(&now).or_else(|| {
+        let other_libraries = || {
             let (then, now) = (made.libraries.as_ref()?, found.libraries?);
             (*then != libraries::id(&now)).then(|| libraries::difference(history.libraries(then), &now))
+        };
+        made.differs(&now).or_else(other_libraries).or_else(|| {
+            let (held, launch) = (|name: &str| self.words.held(name), &run.run.launch);
+            other_opened(run, history, moved, held, |name| {
+                moved.is_own_since(launch, name, || self.words.lines(name))
+            })
         })
     }
 
@@ -344,15 +362,17 @@ impl<'a> Standing<'a> {
     }
 
     /// What a result's own configuration named, as it is now. Of what engines write nothing is compared.
-    fn named_then(&self, made: &Conditions, moved: &Moved<'_>, now: &mut Conditions) {
+    fn named_then(&self, launch: &str, made: &Conditions, moved: &Moved<'_>, now: &mut Conditions) {
+        let held = |word: &String| self.words.held(word);
+        let is_own = |word: &String| moved.is_own_since(launch, word, || self.words.lines(word));
         for (word, was) in &made.files {
-            match if moved.is_written(word) { Some(was.clone()) } else { self.words.held(word) } {
+            match if is_own(word) { Some(was.clone()) } else { held(word) } {
                 Some(is) => drop(now.files.insert(word.clone(), is)),
                 None => drop(now.absent.insert(word.clone())),
             }
         }
-        let came = made.absent.iter().filter(|w| !moved.is_written(w));
-        now.files.extend(came.filter_map(|word| Some((word.clone(), self.words.held(word)?))));
+        let came = made.absent.iter().filter(|word| !is_own(word));
+        now.files.extend(came.filter_map(|word| Some((word.clone(), held(word)?))));
     }
 
     /// The id of the image that an engine is put into.

@@ -35,7 +35,8 @@ const OF_INPUT: [&str; 11] = [
 ];
 const PLACES: [&str; 4] = ["root", "home", "workspace", "base"];
 /// Parts that say that a name is of what is read, whatever else it says: `--log-config-file`.
-const READ: [&str; 8] = ["config", "conf", "input", "static", "template", "preset", "schema", "settings"];
+const READ: [&str; 10] =
+    ["config", "conf", "input", "static", "template", "preset", "schema", "settings", "parser", "processor"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
@@ -54,8 +55,7 @@ pub fn use_of(name: &str) -> Use {
         return Use::Read;
     }
     // nor is a hash over a file of keys written anywhere
-    let of_file = ["-file", "_file", "-path", "_path"].iter().find_map(|end| lower.strip_suffix(end));
-    if secrets::is_secret(name) || of_file.is_some_and(secrets::is_secret) || has(&PASSED) {
+    if is_of_keys(name) || has(&PASSED) {
         return Use::Passed;
     }
     match (has(&WRITTEN), has(&EITHER)) {
@@ -64,6 +64,21 @@ pub fn use_of(name: &str) -> Use {
         (false, true) => Use::Either,
         (false, false) => Use::Read,
     }
+}
+
+/// Whether a key or a certificate stands under a name, or in the file that does.
+pub fn is_of_keys(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    let of_file = ["-file", "_file", "-path", "_path"].iter().find_map(|end| lower.strip_suffix(end));
+    let is_of_tls = lower.split(['-', '_', '.']).any(|part| part == "ssl");
+    secrets::is_secret(name) || of_file.is_some_and(secrets::is_secret) || is_of_tls
+}
+
+/// Whether what stands under a name is a file or a directory by it: `plugin-dir`.
+pub fn is_of_place(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    let last = lower.rsplit(['-', '_', '.']).next().unwrap_or_default();
+    ["dir", "directory", "folder", "file", "path"].contains(&last)
 }
 
 #[cfg(test)]

@@ -6,14 +6,22 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::beside::text_of;
 use super::build::Search;
 use super::named::Named;
 use super::scripts::{Ground, Said, Start};
-use super::{beside, configs, globs, named, prefix, scripts};
+use super::{beside, configs, globs, named, prefix, scripts, states};
 use crate::hub;
 use crate::lang::Program;
 use crate::lang::sema::program::{Site, Via};
+use crate::plan::config::short_hash;
 use crate::plan::{Config, command};
+use crate::secrets::mask;
+
+/// Longer texts are compared as a whole.
+const MOST_LINES: usize = 512;
+/// Digits of the hash over a line.
+const DIGITS: usize = 8;
 
 /// The scripts that are read first, and the serve line.
 type Started = (Vec<Start>, String);
@@ -25,6 +33,7 @@ pub struct Words<'a> {
     /// where what scripts run is looked for
     path: String,
     held: RefCell<HashMap<String, Option<String>>>,
+    lines: RefCell<HashMap<String, Option<String>>>,
     models: RefCell<HashMap<String, Option<String>>>,
     /// what scripts and modules name, by the scripts that are read first and the serve line
     said: RefCell<HashMap<Started, Arc<Said>>>,
@@ -32,8 +41,16 @@ pub struct Words<'a> {
 
 impl<'a> Words<'a> {
     pub fn new(program: &'a Program, site: &'a Site, study_dir: &'a Path) -> Self {
-        let (held, models, said) = (RefCell::default(), RefCell::default(), RefCell::default());
-        let mut words = Self { program, site, study_dir, path: String::new(), held, models, said };
+        let mut words = Self {
+            program,
+            site,
+            study_dir,
+            path: String::new(),
+            held: RefCell::default(),
+            lines: RefCell::default(),
+            models: RefCell::default(),
+            said: RefCell::default(),
+        };
         words.path = words.programs();
         words
     }
@@ -97,10 +114,22 @@ impl<'a> Words<'a> {
                 .model(word)
                 .filter(|_| hub::is_name(word))
                 .or_else(|| hub::identity(&scripts::program(word, &self.ground())?).ok())
+                .or_else(|| states::identity(word, self.study_dir))
                 .or_else(|| globs::identity(word, self.study_dir)),
         };
         self.held.borrow_mut().insert(word.to_owned(), found.clone());
         found
+    }
+
+    /// Hashes over the lines of a file, those of what is secret in words that say nothing; one over all that a name stands for where it
+    /// is no short text.
+    pub fn lines(&self, word: &str) -> Option<String> {
+        let find = || {
+            let text = named::path_of(word, self.study_dir).and_then(|path| text_of(&path));
+            let text = text.filter(|text| text.lines().count() <= MOST_LINES);
+            text.map_or_else(|| self.held(word), |text| Some(hashes(&text)))
+        };
+        self.lines.borrow_mut().entry(word.to_owned()).or_insert_with(find).clone()
     }
 
     pub fn model(&self, name: &str) -> Option<String> {
@@ -136,5 +165,25 @@ impl<'a> Words<'a> {
             path: variable("PATH").unwrap_or_default(),
             library_path: variable("LD_LIBRARY_PATH").map(within),
         }
+    }
+}
+
+fn hashes(text: &str) -> String {
+    let of_line = |line: &str| {
+        if mask(line) == line { short_hash(line)[..DIGITS].to_owned() } else { "secret".to_owned() }
+    };
+    text.lines().map(of_line).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hashes;
+
+    #[test]
+    fn a_line_with_a_secret_says_nothing_of_it() {
+        let told = hashes("seqs: 16\nhf_token: hf_abcdefghijklmnopqrstuvwxyz\nport: 1\n");
+        let told: Vec<&str> = told.split(' ').collect();
+        assert_eq!((told.len(), told[1]), (3, "secret"));
+        assert_ne!(told[0], told[2]);
     }
 }

@@ -1,6 +1,7 @@
 //! Conditions and metrics, with every name resolved.
 
 use super::super::metrics::Stat;
+use crate::lang::source::Span;
 use crate::lang::syntax::ast::BinaryOp;
 
 /// A checked expression: names resolved, params and derived metrics inserted, dimensions right, numbers in base units.
@@ -65,6 +66,27 @@ impl Expr {
             }
             _ => None,
         }
+    }
+
+    /// The conditions that `and` and `or` join, in order.
+    pub fn joined(&self) -> Vec<&Self> {
+        match self {
+            Self::Binary { op: BinaryOp::And | BinaryOp::Or, left, right } => {
+                [left.joined(), right.joined()].concat()
+            }
+            _ => vec![self],
+        }
+    }
+
+    /// Where the only one of them stands of which something is so; `parts` are their places, and `whole` that of all of them.
+    pub fn place_of(&self, parts: &[Span], whole: Span, is_so: impl Fn(&Self) -> bool) -> Span {
+        let joined = self.joined();
+        // what a name stands for may be more than it
+        if joined.len() != parts.len() {
+            return whole;
+        }
+        let mut found = joined.iter().zip(parts).filter(|(e, _)| is_so(e)).map(|(_, at)| *at);
+        found.next().filter(|_| found.next().is_none()).unwrap_or(whole)
     }
 
     /// Visits every node.

@@ -52,6 +52,8 @@ pub struct Objective {
     /// what its values are quantities of
     pub dim: Dim,
     pub profiles: Vec<String>,
+    /// what is asked for
+    pub span: Span,
 }
 
 #[derive(Debug, Clone)]
@@ -63,6 +65,15 @@ pub struct Require {
     /// true for the default that holds unless a study says otherwise
     pub implied: bool,
     pub span: Span,
+    /// of what `and` and `or` join in it
+    pub parts: Vec<Span>,
+}
+
+impl Require {
+    /// Where the only part of it stands of which something is so, else all of it.
+    pub fn place_of(&self, is_so: impl Fn(&Expr) -> bool) -> Span {
+        self.expr.place_of(&self.parts, self.span, is_so)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +92,15 @@ pub struct Prune {
     pub after: Option<u64>,
     /// of its condition
     pub span: Span,
+    /// of what `and` and `or` join in that
+    pub parts: Vec<Span>,
+}
+
+impl Prune {
+    /// Where the only part of its condition stands of which something is so, else all of it.
+    pub fn place_of(&self, is_so: impl Fn(&Expr) -> bool) -> Span {
+        self.when.place_of(&self.parts, self.span, is_so)
+    }
 }
 
 impl Study {

@@ -76,8 +76,8 @@ pub enum EngineLineKind {
 }
 
 impl EngineLineKind {
-    /// Whether it says how the server is started, spoken to or ended, which sets no flag and no variable.
-    pub fn is_of_the_server(&self) -> bool {
+    /// Whether it sets no flag and no variable: it says how the server is started, spoken to or ended, or which variables it reads.
+    pub fn sets_nothing(&self) -> bool {
         matches!(
             self,
             Self::Image(_)
@@ -92,6 +92,7 @@ impl EngineLineKind {
                 | Self::Stop { .. }
                 | Self::Failure { .. }
                 | Self::Publish { .. }
+                | Self::Variables { .. }
         )
     }
 }

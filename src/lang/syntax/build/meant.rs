@@ -30,11 +30,45 @@ impl<'a> Builder<'a, '_> {
             Code::Unexpected if block == Block::Profile => (reread::padded(told, at, text)?, at),
             _ if block == Block::Engine => (self.flags_of_a_bad_line(at, text)?, at),
             _ => {
-                let told = told.span;
-                self.head_as_meant(at, text, told)?
+                let of_a_study = matches!(block, Block::Study | Block::Track | Block::Step);
+                // in which order words were meant is told where they are judged
+                let is_sure = of_a_study && !reread::reorders(told, at, text);
+                let (place, mended) = (told.span, reread::padded(told, at, text).filter(|_| is_sure));
+                self.head_as_meant(at, text, place).or(mended.map(|line| (line, at)))?
             }
         };
-        self.mended(block, at, (&text, base), read)
+        let unguarded =
+            || without_guard(block, &text).filter(|_| Grammar::parse(block.rule(), &text).is_err());
+        match unguarded() {
+            Some(unguarded) => self.mended(block, at, (&unguarded, base), read),
+            None => self.mended(block, at, (&text, base), read),
+        }
+    }
+
+    /// The same of a line that goes on over others, with or without their ends: how many follow it.
+    pub(super) fn over_lines<T>(
+        &mut self,
+        block: Block,
+        lines: &[Pair<'a, Rule>],
+        read: &impl for<'x, 'y> Fn(&mut Builder<'x, 'y>, Pair<'x, Rule>) -> Option<T>,
+    ) -> Option<(usize, T)> {
+        let told = self.sink.found().last().filter(|d| d.code == Code::UnknownSetting)?.clone();
+        let start = lines.first()?.as_span().start();
+        let at = self.base + start;
+        for (n, line) in lines.iter().enumerate().take(joins::MOST_LINES).skip(1) {
+            if line.as_rule() != Rule::bad_line {
+                return None;
+            }
+            let last = line.as_span();
+            let whole = self.text.get(start..last.start() + line.as_str().trim_end().len())?;
+            let (text, base) = reread::renamed(&told, at, whole, block.settings().1)?;
+            let joined = text.replace(['\n', '\r'], " ");
+            let mut reads = [text, joined].into_iter().filter(|t| Grammar::parse(block.rule(), t).is_ok());
+            if let Some(text) = reads.next() {
+                return self.mended(block, at, (&text, base), read).map(|line| (n, line));
+            }
+        }
+        None
     }
 
     fn head_as_meant(&mut self, at: usize, text: &str, told: Span) -> Option<(String, usize)> {
@@ -150,4 +184,12 @@ impl<'a> Builder<'a, '_> {
             if unnamed { words::PROFILE_SETTINGS.to_vec() } else { bad_lines::settings_named(block, lost) };
         Some((more, settings))
     }
+}
+
+/// A step whose guard cannot be read, without it, all else in its place: what it varies is known.
+fn without_guard(block: Block, text: &str) -> Option<String> {
+    let head = &text[..text.find('{')?];
+    let guard = head.find(" when ").filter(|_| matches!(block, Block::Study | Block::Track))?;
+    let plain = first_word(text) == "step" && !head.contains('"') && !head.contains('\n');
+    plain.then(|| format!("{}{}{}", &head[..guard], " ".repeat(head.len() - guard), &text[head.len()..]))
 }

@@ -1,0 +1,72 @@
+//! Points that are picked of an axis which cannot be read as a whole: that one is not there follows from what is wrong with the axis, and may
+//! be the name that one of its points lost.
+
+use foldhash::HashSet;
+
+use super::check::Checker;
+use crate::lang::codes::Code;
+use crate::lang::diag::{About, Diagnostic};
+use crate::lang::source::Span;
+use crate::lang::syntax::ast::{Axis, AxisBody, Item};
+
+impl Checker<'_> {
+    /// `seqs[512]` of an axis in whose list `512` was misspelt.
+    pub(super) fn points_of_broken_axes(&mut self) {
+        let axes = self.modules.root().file.items.iter();
+        let axes = axes.filter_map(|i| if let Item::Axis(a) = i { Some(a) } else { None });
+        // a flag that some engine lacks says nothing of the points
+        let apart = [Code::UnknownPoint, Code::UnknownFlag, Code::FlagVersion];
+        let of_value = [Code::BadFlagValue, Code::FlagNeedsValue];
+        let torn = |a: &&Axis| {
+            // points that have names keep them, whatever is wrong with their values
+            let named = matches!(a.body, AxisBody::Points(_));
+            let says = |d: &Diagnostic| apart.contains(&d.code) || named && of_value.contains(&d.code);
+            self.sink.in_span(a.span).any(|d| !says(d))
+        };
+        let torn: Vec<&Axis> = axes.clone().filter(torn).collect();
+        for axis in &torn {
+            self.named_as_picked(axis);
+        }
+        let torn: Vec<&str> = torn.iter().map(|a| a.name.value.as_str()).collect();
+        let names: HashSet<String> = self.made_of(torn, axes).into_iter().map(str::to_owned).collect();
+        self.sink.forget(|d| lacks_point(d).is_some_and(|axis| names.contains(axis)));
+    }
+
+    /// A point that has a title and no name is called as what is picked of its axis and not there, if that is one; of several nobody knows.
+    fn named_as_picked(&mut self, axis: &Axis) {
+        let of_axis = |d: &&Diagnostic| lacks_point(d) == Some(axis.name.value.as_str());
+        let mut picked: Vec<&str> =
+            self.sink.found().filter(of_axis).map(|d| self.modules.slice(d.span)).collect();
+        picked.sort_unstable();
+        picked.dedup();
+        let right = match picked.as_slice() {
+            [] => return,
+            [one] => Some((*one).to_owned()),
+            _ => None,
+        };
+        let modules = self.modules;
+        let within = |s: Span| s.file == axis.span.file && axis.span.range().contains(&(s.start as usize));
+        // the edit that puts a name before the title
+        let is_named = |d: &&mut Diagnostic| {
+            let title = modules.slice(d.span);
+            let named = |text: &str| text.strip_suffix(title).is_some_and(|name| name.ends_with(' '));
+            within(d.span) && title.starts_with('"') && matches!(d.edits.as_slice(), [e] if named(&e.text))
+        };
+        for d in self.sink.each_mut().filter(is_named) {
+            let title = modules.slice(d.span);
+            match &right {
+                Some(name) => {
+                    let named = format!("{name} {title}");
+                    d.help = Some(format!("a point has a name: write `{named}: …`, as it is picked"));
+                    d.edits[0].text = named;
+                }
+                None => d.edits.clear(),
+            }
+        }
+    }
+}
+
+/// The axis that lacks a point which was picked.
+pub(super) fn lacks_point(d: &Diagnostic) -> Option<&str> {
+    if let About::NoPoint { axis } = &d.about { Some(axis) } else { None }
+}

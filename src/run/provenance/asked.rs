@@ -1,0 +1,198 @@
+//! What a shell script asks of files and does not read: whether they are there, may be run, or are newer than others, where links lead,
+//! which programs there are.
+
+use std::path::PathBuf;
+
+use super::named::{may_be_shown, path_of};
+use super::quoted;
+use super::script_words::{Place, Script, is_for_everybody};
+use super::scripts::{ON_PATH, holds};
+use super::shell::{TESTS, Word, first_of, rest_of};
+use super::uses::{Use, use_of};
+use super::{globs, states};
+
+/// What asks whether a file is there, of some kind.
+const FOR_FILES: [&str; 7] = ["-e", "-f", "-h", "-L", "-r", "-s", "-x"];
+/// What asks which of two was written later.
+const BY_AGE: [&str; 2] = ["-nt", "-ot"];
+/// Commands that say where links lead.
+const FOLLOWERS: [&str; 2] = ["readlink", "realpath"];
+/// Commands that say whether there is a program.
+const FINDERS: [&str; 3] = ["which", "type", "hash"];
+/// Commands that print files.
+const PRINTERS: [&str; 3] = ["cat", "head", "tail"];
+
+impl Script<'_, '_, '_> {
+    /// `[ -f slow.flag ]`, `readlink current`, `command -v tuner`, `cat extra.args`
+    pub fn asked_for(&mut self, words: &[Word]) {
+        let first = first_of(words);
+        let texts: Vec<&str> = words.iter().filter(|w| !w.is_written).map(|w| w.text.as_str()).collect();
+        if TESTS.contains(&first) {
+            self.tested(&texts);
+        } else if FOLLOWERS.contains(&first) {
+            self.followed(&texts);
+        } else if first == "ls" && texts.iter().any(|w| holds(w, 't')) {
+            self.listed_by_age(&texts);
+        } else if PRINTERS.contains(&first) {
+            // what stands for the end of a text has no ending
+            for word in texts.iter().filter(|w| !w.starts_with('-') && w.contains(['.', '/'])) {
+                self.perhaps_missing(word);
+            }
+        } else if let Some(at) = texts.iter().position(|w| FINDERS.contains(w) || *w == "-v") {
+            let is_asked = at > 0 && texts[at - 1] == "command" || FINDERS.contains(&first);
+            for name in texts[at + 1..].iter().filter(|w| is_asked && !w.starts_with('-')) {
+                self.program_asked_for(name);
+            }
+        }
+    }
+
+    /// `os.path.exists("slow.flag")`
+    pub fn exists(&mut self, name: &str, is_directory: bool) {
+        if is_directory {
+            self.state(name, states::directory);
+        } else {
+            self.perhaps_missing(name);
+        }
+    }
+
+    /// `subprocess.run(["./tune"])`
+    pub fn program_at(&mut self, name: &str) {
+        if !self.word(name, Place::program()) {
+            self.perhaps_missing(name);
+        }
+    }
+
+    /// `f"conf/{stage}.yaml"`, of which there is none yet.
+    pub fn perhaps_matches(&mut self, pattern: &str) {
+        let settings = [".yaml", ".yml", ".json", ".toml", ".env", ".ini", ".cfg", ".conf"];
+        let is_of_settings = settings.iter().any(|end| pattern.ends_with(end));
+        if is_of_settings && globs::is_one(pattern) && use_of(pattern) == Use::Read {
+            self.reader.add_absent(pattern);
+        }
+    }
+
+    fn tested(&mut self, words: &[&str]) {
+        for [option, name] in words.array_windows() {
+            if *option == "-d" {
+                self.state(name, states::directory);
+            } else if FOR_FILES.contains(option) {
+                self.perhaps_missing(name);
+            }
+            if *option == "-x" {
+                self.state(name, states::may_run);
+            } else if ["-h", "-L"].contains(option) {
+                self.state(name, states::leads);
+            }
+        }
+        for [one, sign, other] in words.array_windows() {
+            if BY_AGE.contains(sign) && [one, other].iter().all(|name| may_be_named(name)) {
+                let (one, other) = if *sign == "-nt" { (one, other) } else { (other, one) };
+                self.reader.add_state(states::newer(one, other));
+            }
+        }
+    }
+
+    fn followed(&mut self, words: &[&str]) {
+        for word in words {
+            if self.places(word).iter().any(|(_, path)| path.is_symlink()) {
+                self.state(word, states::leads);
+            }
+        }
+    }
+
+    fn listed_by_age(&mut self, words: &[&str]) {
+        for word in words.iter().filter(|w| !w.starts_with('-')) {
+            let (name, study_dir) = (rest_of(word), self.reader.ground.study_dir);
+            if globs::is_one(name) || path_of(name, study_dir).is_some_and(|path| path.is_dir()) {
+                self.reader.add_state(states::by_age(name));
+            }
+        }
+    }
+
+    /// `for d in ("override", "conf")`: a file that is in one of the directories that a program names may come into another one.
+    pub fn missing_elsewhere(&mut self, name: &str) {
+        let study_dir = self.reader.ground.study_dir;
+        let is_plain = !name.contains('/') && may_be_named(name) && use_of(name) == Use::Read;
+        // where it runs and lies come first
+        let named =
+            self.bases.iter().filter(|dir| is_plain && **dir != *study_dir && dir.starts_with(study_dir));
+        let missing: Vec<PathBuf> = named.map(|dir| dir.join(name)).filter(|path| !path.exists()).collect();
+        for path in missing {
+            if let Some(key) = path.strip_prefix(study_dir).ok().and_then(|path| path.to_str()) {
+                self.reader.add_absent(key);
+            }
+        }
+    }
+
+    /// A file that is not there, and changes what a script does once it is.
+    pub fn perhaps_missing(&mut self, word: &str) {
+        let places = self.places(word);
+        let is_made = |name: &str| {
+            self.written.contains(name)
+                || self.awaited.contains(name)
+                || quoted::WRITTEN.iter().any(|end| name.ends_with(end))
+        };
+        // there programs leave word of themselves
+        let is_open = |path: &PathBuf| path.parent().is_some_and(is_for_everybody);
+        if is_made(word) || places.iter().any(|(_, path)| path.exists() || is_open(path)) {
+            return;
+        }
+        for (name, _) in places {
+            // `[ -f local.env ] && . ./local.env`
+            if !self.reader.is_absent(&name) && !self.reader.is_absent(&format!("./{name}")) {
+                self.reader.add_absent(&name);
+            }
+        }
+    }
+
+    /// `command -v tuner`: it may come into any of the directories in which it is looked for.
+    fn program_asked_for(&mut self, name: &str) {
+        if name.contains(['$', '/']) || !may_be_shown(name) || self.written.contains(name) {
+            return;
+        }
+        self.reader.add_state(format!("{name}{ON_PATH}"));
+        let study_dir = self.reader.ground.study_dir.to_owned();
+        for dir in self.reader.programs.clone() {
+            let path = dir.join(name);
+            if let Some(key) = path.strip_prefix(&study_dir).unwrap_or(&path).to_str() {
+                self.reader.add_state(key.to_owned());
+            }
+        }
+    }
+
+    fn state(&mut self, word: &str, of: fn(&str) -> String) {
+        if self.written.contains(word) || self.awaited.contains(word) {
+            return;
+        }
+        for (name, path) in self.places(word) {
+            if !path.parent().is_some_and(is_for_everybody) {
+                self.reader.add_state(of(&name));
+            }
+        }
+    }
+
+    /// Where a word may stand for something, there or not, each with its name: behind a variable, most often the script's own directory, in
+    /// each of those that the script is in.
+    fn places(&self, word: &str) -> Vec<(String, PathBuf)> {
+        let (name, study_dir) = (rest_of(word), self.reader.ground.study_dir);
+        if !may_be_named(name) {
+            return Vec::new();
+        }
+        let bases = if word.starts_with('$') { self.bases } else { &self.bases[..1.min(self.bases.len())] };
+        let mut found: Vec<(String, PathBuf)> = Vec::new();
+        for base in bases {
+            let path = base.join(name.trim_start_matches("./"));
+            let key = path.strip_prefix(study_dir).unwrap_or(&path).to_str().map(str::to_owned);
+            if let Some((key, path)) = key.and_then(|key| Some((key.clone(), path_of(&key, study_dir)?)))
+                && !found.iter().any(|(known, _)| *known == key)
+            {
+                found.push((key, path));
+            }
+        }
+        found
+    }
+}
+
+fn may_be_named(name: &str) -> bool {
+    !name.is_empty() && name != "]" && !name.contains(['$', '*', '?', '\0']) && may_be_shown(name)
+}

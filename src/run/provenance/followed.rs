@@ -1,0 +1,78 @@
+//! The files that launches open, among what results are made of: where a launch is followed, what of that is written down, and what of an
+//! earlier one is not as it was.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::named::{of_keys, path_of};
+use super::opened::{File, Ground, is_log};
+use super::standing::Standing;
+use super::{leaves, roots};
+use crate::journal::{Conditions, History, Moved, RunRecord};
+use crate::lang::sema::program::Via;
+use crate::plan::Config;
+
+/// What of the files that a result's launch opened is not as it was, by what they hold now. What launches make or write is not compared.
+pub(super) fn other_opened(
+    run: &RunRecord,
+    history: &History,
+    moved: &Moved<'_>,
+    held: impl Fn(&str) -> Option<String>,
+    is_own: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let files = history.opened(run.made.as_ref()?)?.iter();
+    let read = files.filter(|(name, _)| !is_own(name) && !moved.is_remade(name));
+    // a file says more than the list that it stands in
+    let (lists, files): (Vec<_>, Vec<_>) = read.partition(|(name, _)| name.ends_with('*'));
+    files.into_iter().chain(lists).find_map(|(name, was)| {
+        let its = format!("{name}, which its launch opened,");
+        match held(name) {
+            Some(is) if is == *was => None,
+            Some(_) => Some(format!("{its} changed since it was measured")),
+            // a launch makes it again
+            None if moved.is_made(name) => None,
+            None => Some(format!("{its} is not there now")),
+        }
+    })
+}
+
+impl Standing<'_> {
+    /// The files that a launch opened, with what they held then; those that count by their names are left out.
+    pub fn opened(&self, files: BTreeSet<File>, made: &Conditions) -> BTreeMap<String, String> {
+        let is_named = |name: &str| made.files.contains_key(name) || made.absent.contains(name);
+        let others = files.into_iter().filter(|f| !is_named(&f.name));
+        let held = |f: File| {
+            let held = f.held.or_else(|| self.words.held(&f.name))?;
+            Some((f.name, held))
+        };
+        others.filter_map(held).collect()
+    }
+
+    /// What a name stands for here: a hash over files, or a model's commit.
+    pub fn held(&self, name: &str) -> Option<String> {
+        self.words.held(name)
+    }
+
+    /// What of these files may be settings, which people edit between launches that change them, with hashes over their lines.
+    pub fn settings<'n>(&self, names: impl Iterator<Item = &'n String>) -> BTreeMap<String, String> {
+        let may_be = |path: &Path| leaves::are_in(path) && !is_log(path) && !path.ends_with("*");
+        let settings = names.filter(|name| may_be(Path::new(name)));
+        settings.filter_map(|name| Some((name.clone(), self.words.lines(name)?))).collect()
+    }
+
+    /// Where a launch is to be followed. `None`: it opens nothing here that is not known.
+    pub fn ground(&self, config: &Config, made: &Conditions) -> Option<Ground> {
+        if config.engine.simulated() || matches!(config.engine.via, Via::Url(_)) {
+            return None;
+        }
+        let words = shell_words::split(&config.engine.serve).unwrap_or_default();
+        let named = words.iter().filter(|w| w.contains('/')).chain(made.files.keys());
+        let files: BTreeSet<PathBuf> =
+            named.filter_map(|word| path_of(word, self.study_dir)).filter(|path| path.is_file()).collect();
+        let others = roots::of(&files, self.study_dir);
+        let model = self.site.models.get(&config.model).unwrap_or(&config.model);
+        let mut spared = vec![self.study_dir.join(model)];
+        spared.extend(of_keys(config, self.site, self.study_dir));
+        Some(Ground { study_dir: self.study_dir.to_owned(), others, spared })
+    }
+}

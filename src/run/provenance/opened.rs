@@ -1,0 +1,403 @@
+//! The files that a launch opens in the study's directory and in those of the files that it names, whatever leads it there: names that a
+//! program puts together, settings that name others, modules that are found at run time. What of them counts is what was there before it
+//! began. Where a file is looked for and not found no kernel tells; that is read off the texts.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::build::is_shared_by_all;
+use super::eyes::{self, Eyes, joined};
+use super::quoted::WRITTEN;
+use crate::disk;
+
+/// Directories that are followed, the nearest first.
+const MOST_DIRS: usize = 1024;
+/// Files that are known before a launch.
+const MOST_FILES: usize = 20_000;
+/// Directories within one.
+const DEEPEST: usize = 8;
+/// Ways that links lead to one directory.
+const MOST_WAYS: usize = 4;
+/// Entries of a directory whose list counts.
+const MOST_LISTED: usize = 256;
+/// Longer files are not read as they are opened: of libraries and weights their stamps tell what was written.
+const LONGEST_READ: u64 = 1 << 20;
+/// New names that are written down of one launch.
+const MOST_NEW: usize = 256;
+
+/// Where a launch is followed.
+#[derive(Debug, Default)]
+pub struct Ground {
+    pub study_dir: PathBuf,
+    /// directories beside the study's own
+    pub others: BTreeSet<PathBuf>,
+    /// what is known by an identity of its own: the model, the data of loads, and what is measured
+    pub spared: Vec<PathBuf>,
+}
+
+/// What a launch opens, seen from before it begins.
+pub struct Opened {
+    study_dir: PathBuf,
+    before: Arc<Before>,
+    eyes: io::Result<Eyes>,
+}
+
+/// A file that was opened, or all files of a directory (`conf.d/*`) that was listed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct File {
+    pub name: String,
+    /// it was not there before
+    pub is_new: bool,
+    /// a hash over what it held as it was opened first; `None` where that was not seen
+    pub held: Option<String>,
+    /// somebody read it who did not open it for writing, and it is no log by its name, which people look at meanwhile
+    pub is_read: bool,
+    /// it was there before and was written or exchanged since
+    pub is_other: bool,
+}
+
+/// What was there before.
+#[derive(Debug, Default)]
+struct Before {
+    /// those that are followed, with the ways that lead to them
+    dirs: BTreeMap<PathBuf, Vec<PathBuf>>,
+    /// all that were seen
+    all_dirs: HashSet<PathBuf>,
+    files: HashMap<PathBuf, Stamp>,
+    /// links to files, by where they lead
+    links: BTreeMap<PathBuf, Vec<PathBuf>>,
+    /// all links, each as it is reached
+    ways: BTreeMap<PathBuf, PathBuf>,
+    spared: Vec<PathBuf>,
+}
+
+/// Inode, size and time of the last change of what a file holds: other rights are no change.
+type Stamp = (u64, u64, i64, i64);
+
+impl Opened {
+    pub fn begin(ground: Ground) -> Self {
+        let before = Arc::new(Before::of(&ground));
+        let eyes = Eyes::on(before.clone());
+        Self { study_dir: ground.study_dir, before, eyes }
+    }
+
+    /// What was opened until a moment (`None`: until now): files that were there before, new ones, and directories that were listed.
+    pub fn files(&self, until: Option<Instant>) -> BTreeSet<File> {
+        let seen = self.eyes.as_ref().map(|eyes| eyes.seen(until)).unwrap_or_default();
+        let (dirs, opened): (Vec<_>, Vec<_>) = seen.into_iter().partition(|(_, sight)| sight.is_dir);
+        let led_now = self.before.led_now();
+        let (mut files, mut news) = (BTreeSet::new(), 0);
+        for (path, sight) in opened {
+            let Some(path) = of_source(path) else { continue };
+            let is_read = sight.is_read() && !is_log(&path);
+            if let Some(name) = self.before.way(&path).and_then(|way| self.shown(&way)) {
+                files.insert(File { name, is_new: false, held: sight.held, is_read, is_other: false });
+                continue;
+            }
+            let Some(is_new) = self.is_new(&path) else { continue };
+            news += usize::from(is_new);
+            if is_new && news > MOST_NEW {
+                continue;
+            }
+            let held = &sight.held;
+            let is_other = !is_new && self.before.files.get(&path) != stamp(&path).as_ref();
+            let names = self.names(&path, &led_now);
+            files.extend(names.map(|name| File { name, is_new, held: held.clone(), is_read, is_other }));
+        }
+        let listed = dirs.iter().filter(|(dir, _)| self.is_list(dir, &files));
+        let all: Vec<String> =
+            listed.flat_map(|(dir, _)| self.names(&dir.join("*"), &led_now).collect::<Vec<_>>()).collect();
+        let list = |name| File { name, is_new: false, held: None, is_read: false, is_other: false };
+        files.extend(all.into_iter().map(list));
+        files
+    }
+
+    /// Whether a file that counts was not there before.
+    fn is_new(&self, path: &Path) -> Option<bool> {
+        if !self.before.counts(path) {
+            return None;
+        }
+        let was_there = self.before.files.contains_key(path);
+        (was_there || path.is_file()).then_some(!was_there)
+    }
+
+    /// Whether a directory was gone through for the files in it: some of them were read, and it holds no modules, which every start of
+    /// Python looks for by a list.
+    fn is_list(&self, dir: &Path, files: &BTreeSet<File>) -> bool {
+        let Some(ways) = self.before.dirs.get(dir) else { return false };
+        let shown: Vec<String> = ways.iter().filter_map(|way| self.shown(way)).collect();
+        let is_in = |f: &File| {
+            !f.is_new && f.name.rsplit_once('/').is_some_and(|(at, _)| shown.iter().any(|way| way == at))
+        };
+        let entries = fs::read_dir(dir).into_iter().flatten().flatten().take(MOST_LISTED + 1);
+        let inner: Vec<PathBuf> = entries.map(|e| e.path()).collect();
+        let is_of_python =
+            |path: &PathBuf| path.extension().is_some_and(|e| e == "py") || path.ends_with("__pycache__");
+        files.iter().any(is_in) && inner.len() <= MOST_LISTED && !inner.iter().any(is_of_python)
+    }
+
+    /// What came to be: of what was opened, and directories, whose names end in `/`.
+    pub fn came(&self, seen: &BTreeSet<File>) -> Vec<String> {
+        let files = seen.iter().filter(|f| f.is_new).map(|f| f.name.clone());
+        let is_new = |p: &PathBuf| !self.before.all_dirs.contains(p) && !self.before.is_spared(p);
+        let dirs = self.before.dirs.keys().flat_map(|dir| directories(dir)).filter(is_new);
+        let dirs = dirs.filter_map(|dir| self.names(&dir, &[]).next().map(|name| format!("{name}/")));
+        let all: BTreeSet<String> = files.chain(dirs).collect();
+        all.into_iter().take(MOST_NEW).collect()
+    }
+
+    /// Why not all was seen.
+    pub fn missed(&self) -> Option<String> {
+        match &self.eyes {
+            Ok(eyes) => eyes.missed(),
+            Err(e) => Some(format!("what is opened cannot be followed: {e}")),
+        }
+    }
+
+    /// What a path is called: below the study's directory from there on, and so by every link that led to it before the launch or leads to
+    /// it now.
+    fn names(&self, path: &Path, led_now: &[(PathBuf, PathBuf)]) -> impl Iterator<Item = String> {
+        let dirs = path.parent().and_then(|dir| self.before.dirs.get(dir)).into_iter().flatten();
+        let below = dirs.filter_map(|dir| Some(dir.join(path.file_name()?)));
+        let links = self.before.links.get(path).into_iter().flatten().cloned();
+        let now = led_now.iter().filter_map(|(link, to)| Some(joined(link, path.strip_prefix(to).ok()?)));
+        let all: BTreeSet<PathBuf> = below.chain(links).chain(now).collect();
+        let names: Vec<String> = all.iter().filter_map(|path| self.shown(path)).collect();
+        names.into_iter()
+    }
+
+    fn shown(&self, path: &Path) -> Option<String> {
+        path.strip_prefix(&self.study_dir).unwrap_or(path).to_str().map(str::to_owned)
+    }
+}
+
+impl eyes::Ground for Arc<Before> {
+    fn counts(&self, path: &Path) -> bool {
+        let is_known = self.files.contains_key(path) || self.way(path).is_some();
+        is_known && Before::counts(self, path) && fs::metadata(path).is_ok_and(|m| m.len() <= LONGEST_READ)
+    }
+
+    fn was_dir(&self, path: &Path) -> bool {
+        self.dirs.contains_key(path)
+    }
+
+    fn was_link(&self, path: &Path) -> bool {
+        self.ways.contains_key(path)
+    }
+
+    fn is_followed(&self, to: &Path) -> bool {
+        !is_of_others(to) && !self.is_spared(to)
+    }
+
+    fn dirs(&self) -> Vec<&PathBuf> {
+        self.dirs.keys().collect()
+    }
+
+    fn files(&self) -> Vec<&PathBuf> {
+        // what lies in a directory that is followed would be told twice
+        let is_apart = |to: &&PathBuf| to.parent().is_none_or(|dir| !self.dirs.contains_key(dir));
+        self.links.keys().filter(is_apart).collect()
+    }
+}
+
+impl Before {
+    fn of(ground: &Ground) -> Self {
+        // perflab's own events and output, which people look at meanwhile
+        let own = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten().map(|e| e.path());
+        let own = own.filter_map(|fd| fs::read_link(fd).ok()).filter(|path| path.is_file());
+        let named = ground.spared.iter().filter_map(|path| path.canonicalize().ok());
+        let mut before = Self { spared: named.chain(own).collect(), ..Self::default() };
+        let mut open: VecDeque<(PathBuf, usize)> = VecDeque::new();
+        for dir in [&ground.study_dir].into_iter().chain(&ground.others) {
+            let depth = if holds_much(dir, &ground.study_dir) { DEEPEST } else { 0 };
+            open.push_back((dir.clone(), depth));
+        }
+        while let Some((dir, depth)) = open.pop_front() {
+            if before.dirs.len() >= MOST_DIRS || before.files.len() >= MOST_FILES {
+                break;
+            }
+            before.enter(&dir, depth, &mut open);
+        }
+        before
+    }
+
+    fn enter(&mut self, dir: &Path, depth: usize, open: &mut VecDeque<(PathBuf, usize)>) {
+        let Ok(real) = dir.canonicalize() else { return };
+        if is_of_others(&real) || self.is_spared(&real) {
+            return;
+        }
+        let ways = self.dirs.entry(real.clone()).or_default();
+        if ways.len() >= MOST_WAYS || ways.iter().any(|way| way == dir) {
+            return;
+        }
+        ways.push(dir.to_owned());
+        for entry in fs::read_dir(&real).into_iter().flatten().flatten() {
+            let (path, way) = (entry.path(), dir.join(entry.file_name()));
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                self.all_dirs.insert(path.clone());
+            }
+            if kind.is_symlink() {
+                self.ways.insert(path.clone(), way.clone());
+            }
+            if kind.is_dir() || kind.is_symlink() && way.is_dir() {
+                let is_kept = disk::is_kept_by_tools(&entry.file_name().to_string_lossy());
+                if depth < DEEPEST && !is_kept {
+                    open.push_back((way, depth + 1));
+                }
+            } else if kind.is_symlink() {
+                self.link(way);
+            } else if kind.is_file() && self.files.len() < MOST_FILES {
+                self.files.extend(stamp(&path).map(|stamp| (path, stamp)));
+            }
+        }
+    }
+
+    fn link(&mut self, way: PathBuf) {
+        let Ok(to) = way.canonicalize() else { return };
+        let of_kernel = ["/dev", "/proc", "/sys"].iter().any(|first| to.starts_with(first));
+        if to.is_file() && !of_kernel {
+            self.files.extend(stamp(&to).map(|stamp| (to.clone(), stamp)));
+            self.links.entry(to).or_default().push(way);
+        }
+    }
+
+    /// Where links lead now.
+    fn led_now(&self) -> Vec<(PathBuf, PathBuf)> {
+        self.ways.values().filter_map(|way| Some((way.clone(), way.canonicalize().ok()?))).collect()
+    }
+
+    /// How what was opened by a link, which led elsewhere before, is reached.
+    fn way(&self, path: &Path) -> Option<PathBuf> {
+        path.ancestors().find_map(|at| Some(joined(self.ways.get(at)?, path.strip_prefix(at).ok()?)))
+    }
+
+    fn is_spared(&self, path: &Path) -> bool {
+        self.spared.iter().any(|spared| path.starts_with(spared))
+    }
+
+    /// Whether a file is one that engines read, as far as its name tells.
+    fn counts(&self, path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_cache = path.parent().is_some_and(|dir| dir.ends_with("__pycache__"));
+        let is_read = disk::Which::All.counts(&name) || disk::is_sourceless(path) && !is_cache;
+        is_read && !self.is_spared(path)
+    }
+}
+
+/// Whether programs write what is called so.
+pub(super) fn is_log(path: &Path) -> bool {
+    let name = path.to_string_lossy();
+    name.ends_with(".jsonl") || WRITTEN.iter().any(|end| name.ends_with(end))
+}
+
+/// The source that compiled Python is made of, and any other file as it is. `None`: its source is not there.
+fn of_source(path: PathBuf) -> Option<PathBuf> {
+    let dir = path.parent()?;
+    if dir.file_name()? != "__pycache__" {
+        return Some(path);
+    }
+    let module = path.file_name()?.to_str()?.split('.').next()?.to_owned();
+    let source = dir.parent()?.join(format!("{module}.py"));
+    source.is_file().then_some(source)
+}
+
+/// Whether what lies below a directory is nobody's in particular: it holds the study's own, a home, or what is temporary.
+fn holds_much(dir: &Path, study_dir: &Path) -> bool {
+    let Ok(real) = dir.canonicalize() else { return true };
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let holds_study =
+        dir != study_dir && study_dir.canonicalize().is_ok_and(|study| study.starts_with(&real));
+    holds_study || home.starts_with(&real) || std::env::temp_dir().starts_with(&real)
+}
+
+/// Whether a directory is the system's, the kernel's, an environment that is known by what is installed in it, packages of others, a hub's
+/// cache, a store of containers, or where studies keep what they measured.
+fn is_of_others(dir: &Path) -> bool {
+    let of_kernel = ["/dev", "/proc", "/sys", "/run", "/usr"].iter().any(|first| dir.starts_with(first));
+    // what lies in memory was put there by somebody
+    let is_in_memory = dir.parent().is_some_and(|parent| parent.starts_with("/dev/shm"));
+    let of_system = of_kernel && !is_in_memory || dir == Path::new("/etc");
+    let of_containers = ["vfs-layers", "overlay-layers"].iter().any(|layers| dir.join(layers).is_dir());
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    let is_kept = name == "node_modules" || name == "site-packages" || name.starts_with("models--");
+    of_system
+        || is_shared_by_all(dir)
+        || disk::is_environment(dir)
+        || of_containers
+        || is_kept
+        || dir.join(disk::JOURNAL).is_file()
+}
+
+fn directories(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let is_own = |e: &fs::DirEntry| !disk::is_kept_by_tools(&e.file_name().to_string_lossy());
+    let dirs = entries.filter(|e| is_own(e) && e.file_type().is_ok_and(|kind| kind.is_dir()));
+    dirs.map(|e| e.path()).collect()
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let meta = fs::symlink_metadata(path).ok()?;
+    Some((meta.ino(), meta.size(), meta.mtime(), meta.mtime_nsec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::folder;
+    use super::*;
+
+    #[test]
+    fn what_was_there_and_is_opened_counts_and_what_is_known_otherwise_does_not() {
+        let dir = folder::of(&[
+            ("conf/a.ini", "1"),
+            ("conf/b.ini", "1"),
+            ("plugins/x.py", "1"),
+            ("plugins/__pycache__/x.cpython-312.pyc", "1"),
+            ("plugins/__pycache__/gone.cpython-312.pyc", "1"),
+            ("venv/pyvenv.cfg", ""),
+            ("venv/lib/y.py", ""),
+            ("model/config.json", "1"),
+            (".git/config", ""),
+            ("README.md", ""),
+            ("s.plab", ""),
+            ("kept/journal.jsonl", ""),
+        ]);
+        std::os::unix::fs::symlink("conf/a.ini", dir.path().join("now")).expect("linked");
+        let study_dir = dir.path().to_owned();
+        let spared = vec![study_dir.join("model")];
+        let opened = Opened::begin(Ground { study_dir: study_dir.clone(), others: BTreeSet::new(), spared });
+        for name in [
+            "now",
+            "conf/b.ini",
+            "plugins/__pycache__/x.cpython-312.pyc",
+            "plugins/__pycache__/gone.cpython-312.pyc",
+            "venv/lib/y.py",
+            "model/config.json",
+            ".git/config",
+            "README.md",
+            "s.plab",
+            "kept/journal.jsonl",
+        ] {
+            let _: String = fs::read_to_string(study_dir.join(name)).expect("read");
+        }
+        fs::create_dir(study_dir.join("cache")).expect("made");
+        fs::write(study_dir.join("made.bin"), "1").expect("written");
+        fs::write(study_dir.join("conf/b.ini"), "2").expect("written");
+        let files: Vec<_> = opened.files(None).into_iter().map(|f| (f.name, f.is_new)).collect();
+        let expected = [
+            ("conf/a.ini", false),
+            ("conf/b.ini", false),
+            ("made.bin", true),
+            ("now", false),
+            ("plugins/x.py", false),
+        ];
+        assert_eq!(files, expected.map(|(name, is_new)| (name.to_owned(), is_new)));
+        assert_eq!(opened.came(&opened.files(None)), ["cache/", "made.bin"]);
+        assert_eq!(opened.missed(), None);
+    }
+}
