@@ -69,6 +69,12 @@ impl Dim {
         }
     }
 
+    /// The usual unit, or two that one word makes of it: `tok/J`.
+    pub fn written_unit(self) -> Option<String> {
+        let made = || self.base_unit().filter(|made| unit(made).is_some_and(|(_, dim)| dim == self));
+        self.usual_unit().map(str::to_owned).or_else(made)
+    }
+
     /// A unit that a user would write for it, for suggestions.
     pub fn usual_unit(self) -> Option<&'static str> {
         Some(match self {
@@ -107,19 +113,7 @@ impl fmt::Display for Dim {
 
 impl Dim {
     fn powers(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts = [
-            ("tok", self.tokens),
-            ("B", self.bytes),
-            ("J", self.energy),
-            ("usd", self.money),
-            ("s", self.time),
-        ];
-        let shown: Vec<_> = parts
-            .iter()
-            .filter(|(_, p)| *p != 0)
-            .map(|(u, p)| if *p == 1 { (*u).to_owned() } else { format!("{u}^{p}") })
-            .collect();
-        write!(f, "a quantity in {}", shown.join("·"))
+        write!(f, "a quantity in {}", self.base_unit().unwrap_or_default())
     }
 }
 

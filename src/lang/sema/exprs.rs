@@ -419,20 +419,20 @@ impl Checker<'_> {
             let code =
                 if found == Dim::PLAIN || wanted == Dim::PLAIN { Code::MissingUnit } else { Code::Dimension };
             let message = format!("{what} is {wanted}, and `{}{}` is {found}", n.value, n.unit);
-            let unit = wanted.usual_unit().unwrap_or_default();
+            let unit = wanted.written_unit();
             let d = Diagnostic::new(code, n.span, message);
             let d = if found == Dim::PLAIN {
-                super::values::without_unit(d, &n, wanted, wanted.usual_unit())
+                super::values::without_unit(d, &n, wanted, unit.as_deref())
             } else {
                 let help = if wanted == Dim::PLAIN && n.value.abs() > 1.0 && is_share_metric(other) {
                     format!("a share is compared with a share: write `{}%`", n.value)
                 } else if wanted == Dim::PLAIN {
                     format!("write it without a unit, `{}`, or compare it with {found}", n.value)
-                } else if unit.is_empty() {
-                    "only `*` and `/` combine different kinds".to_owned()
-                } else {
+                } else if let Some(unit) = unit {
                     let all: Vec<String> = units::of(wanted).map(|u| format!("`{u}`")).collect();
                     format!("give it in {}", if all.is_empty() { format!("`{unit}`") } else { one_of(&all) })
+                } else {
+                    "only `*` and `/` combine different kinds".to_owned()
                 };
                 d.label("of another kind").help(help)
             };

@@ -147,7 +147,10 @@ impl Module {
         // of two or three letters another one makes another name
         let slip = |known: &str| name.value.len() > 3 && strsim::damerau_levenshtein(known, &name.value) == 1;
         let near = nearest(&name.value, self.known(kind, extra));
-        if lost && !matches!(near.as_slice(), [only] if slip(only)) {
+        // an engine of the standard library that others derive from is no other engine of the file
+        let from_library =
+            parent && stdlib::home(kind.word(), &name.value).is_some() && !self.is_broken(&name.value);
+        if lost && !from_library && !matches!(near.as_slice(), [only] if slip(only)) {
             return;
         }
         let other = Kind::IMPORTABLE.iter().find(|k| **k != kind && self.find(**k, &name.value).is_some());

@@ -1,5 +1,7 @@
 //! Where a quote or bracket that is missing was to stand: its possible places are tried, until the declaration around it can be read.
 
+use std::borrow::Cow;
+
 use super::brackets::may_group;
 use super::lexical::{self, Piece, Scanner};
 use super::parser::parse_as_it_is;
@@ -20,6 +22,7 @@ const MOST_ENDS: usize = 4;
 
 /// Gives each lone quote and bracket the edit after which its line can be read, and as much as possible of the declaration.
 pub fn offer(text: &str, found: &mut [Diagnostic]) {
+    let text = &*in_order(text, found);
     let mut left = MOST_BYTES;
     let open = |d: &&mut Diagnostic| d.edits.is_empty() && d.span.file == FileId::default();
     for d in found.iter_mut().filter(open) {
@@ -42,6 +45,19 @@ pub fn offer(text: &str, found: &mut [Diagnostic]) {
             d.help = Some(format!("write `{}` where what it ends begins", edit.text.trim()));
         }
     }
+}
+
+/// The text with words that change places changed, so that what stands around a quote can be read: everything stays where it is.
+fn in_order<'t>(text: &'t str, found: &[Diagnostic]) -> Cow<'t, str> {
+    let mut right = Cow::Borrowed(text);
+    for edit in found.iter().filter(|d| d.code == Code::Unexpected).flat_map(|d| &d.edits) {
+        let place = edit.span.range();
+        let here = edit.span.file == FileId::default() && text.get(place.clone()).is_some();
+        if here && !place.is_empty() && place.len() == edit.text.len() {
+            right.to_mut().replace_range(place, &edit.text);
+        }
+    }
+    right
 }
 
 /// `48"`, `"48]`: a lone quote before or behind a number that is a value, which has none. A version is a text.

@@ -26,27 +26,43 @@ pub(super) fn kind_of(body: &str) -> Option<&'static str> {
         ("step", words::STEP_SETTINGS),
     ];
     let mut shared = None;
+    // a word of no kind may be misspelt, where two lines behind it agree
+    let (mut unknown, mut votes) = (0, Vec::new());
     let lines = body.lines().map(str::trim_start).filter(|l| !l.is_empty() && !l.starts_with('#'));
     for line in lines.take(8) {
         let word = first_word(line);
-        if line.starts_with('-') {
-            return Some("engine");
-        }
-        if is_point(line) {
-            return Some("axis");
-        }
         let mut kinds = all.iter().filter(|(_, settings)| settings.contains(&word)).map(|(kind, _)| *kind);
-        match (kinds.next(), SHARED.contains(&word)) {
-            (Some(kind), false) => return Some(kind),
-            (Some(kind), true) => shared = shared.or(Some(kind).filter(|_| word == "data")),
-            (None, _) => return shared,
+        let kind = match (kinds.next(), SHARED.contains(&word)) {
+            _ if line.starts_with('-') => "engine",
+            _ if is_point(line) => "axis",
+            (Some(kind), false) => kind,
+            (Some(kind), true) => {
+                shared = shared.or(Some(kind).filter(|_| word == "data"));
+                continue;
+            }
+            (None, _) if line.starts_with('}') => break,
+            (None, _) => {
+                unknown += 1;
+                continue;
+            }
+        };
+        if unknown == 0 {
+            return Some(kind);
         }
-        if line.starts_with('}') {
-            break;
-        }
+        votes.push(kind);
+    }
+    if let Some(kind) = votes.first().filter(|kind| votes.len() > unknown && votes.iter().all(|v| v == *kind))
+    {
+        return Some(kind);
     }
     // `data sharegpt` and nothing else is a line of a profile
     shared.map(|_| "profile")
+}
+
+/// What the lines below a first line that opens a block are of.
+pub(super) fn holds(text: &str) -> Option<&'static str> {
+    let (first, body) = text.split_once('\n')?;
+    first.contains('{').then(|| kind_of(body))?
 }
 
 /// `fp8 "FP8": model "org/M"`

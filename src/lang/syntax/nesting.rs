@@ -365,6 +365,11 @@ pub(super) fn is_nearly_line_of(kind: &str, line: &str) -> bool {
     !words::DECLARATIONS.contains(&word) && did_you_mean(word, settings_of(kind).iter().copied()).is_some()
 }
 
+/// `"0.17.1"`
+fn is_number_in_quotes(line: &str) -> bool {
+    line.strip_prefix('"').is_some_and(|l| l.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 /// Whether some lines state what a block states once and states already: they are those of another one.
 pub(super) fn states_again(block: &str, rest: &str) -> bool {
     const ONCE: [&str; 17] = [
@@ -392,7 +397,9 @@ pub(super) fn states_again(block: &str, rest: &str) -> bool {
             *depth += line.matches('{').count() as i32 - line.matches('}').count() as i32;
             Some((before, line.trim_start()))
         });
-        let words = depths.filter(|(d, _)| *d <= 1).map(|(_, l)| first_word(l));
+        // a version that lost its keyword is one
+        let word = |l| if is_number_in_quotes(l) { "version" } else { first_word(l) };
+        let words = depths.filter(|(d, _)| *d <= 1).map(|(_, l)| word(l));
         words.filter(|w| ONCE.contains(w)).map(str::to_owned).collect()
     };
     let above = said(block);

@@ -31,10 +31,11 @@ pub fn parts(file: &str, span: Span) -> Vec<Span> {
                 let line = text[at..].lines().next().unwrap_or_default().trim_end();
                 let begins = depth == 0 || line.contains(" = ") || opens_beyond(&open, line);
                 // `lab "Title" {`, `axis` and nothing else
-                let head = depth == 0
-                    && (line.ends_with('{') && word.starts_with(|c: char| c.is_ascii_lowercase())
-                        || words::DECLARATIONS.contains(&line));
-                let elsewhere = names::set_elsewhere(line).is_some() || is_set(line);
+                let head = (line.ends_with('{') && word.starts_with(|c: char| c.is_ascii_lowercase())
+                    || words::DECLARATIONS.contains(&line))
+                    && (depth == 0 || depth == 1 && is_below_its_block(&text[cuts[cuts.len() - 1]..at]));
+                let elsewhere =
+                    names::set_elsewhere(line).is_some() || is_set(line) || is_wrong_way_round(line);
                 let word_alone = depth == 0 && is_a_word(line) && !goes_on(&text[..at]);
                 if head
                     || word_alone
@@ -60,6 +61,15 @@ pub(super) fn begins_with_a_sign(line: &str) -> bool {
     words::DECLARATIONS.contains(&word) && rest.starts_with([':', '='])
 }
 
+/// Whether a text is a block that is open, all of whose lines stand within it: what stands at the margin below is none of them.
+fn is_below_its_block(text: &str) -> bool {
+    let mut lines =
+        text.lines().map(|l| &l[..start_of_comment(l).unwrap_or(l.len())]).filter(|l| !l.trim().is_empty());
+    let opens = lines.next().is_some_and(|l| !l.starts_with([' ', '\t']) && l.trim_end().ends_with('{'));
+    let mut inner = lines.peekable();
+    opens && inner.peek().is_some() && inner.all(|l| l.starts_with([' ', '\t']))
+}
+
 /// `studdy s {` below a `[` or `(`: no list or call has a block in it.
 fn opens_beyond(open: &[u8], line: &str) -> bool {
     matches!(open.last(), Some(b'[' | b'(')) && line.ends_with('{') && !line.contains(['=', ',', ':'])
@@ -83,8 +93,17 @@ fn derives(line: &str) -> bool {
 /// `async = --async-scheduling`: a declaration without its keyword.
 fn is_set(line: &str) -> bool {
     let name = first_word(line);
-    let behind = line[name.len()..].strip_prefix(" = ");
+    let spaced = line[name.len()..].trim_start_matches(' ');
+    let behind = spaced.strip_prefix("= ").filter(|_| spaced.len() < line.len() - name.len());
     name.starts_with(|c: char| c.is_ascii_lowercase()) && behind.is_some_and(|b| !b.trim().is_empty())
+}
+
+/// `async axis = --async-scheduling`
+fn is_wrong_way_round(line: &str) -> bool {
+    let name = first_word(line);
+    let next = line[name.len()..].trim_start_matches(' ');
+    let is_name = name.starts_with(|c: char| c.is_ascii_lowercase()) && !words::DECLARATIONS.contains(&name);
+    is_name && words::DECLARATIONS.contains(&first_word(next))
 }
 
 /// Whether a line is one word and nothing else, as the end of a here-document is.

@@ -90,7 +90,13 @@ impl<'a> Place<'a> {
                 )
             }
             ("adopt", ">" | "=>" | "=" | "==") if self.before.ends_with("gain") => {
-                self.replace("write `adopt gain >= …`", ">=")
+                // `>:`, `>-`: another sign is of the same slip
+                let sign = |c: char| matches!(c, ':' | '-' | '>' | '<' | '=' | '~' | '+' | '!' | '.');
+                let more = self.after().len() - self.after().trim_start_matches(sign).len();
+                hint(
+                    "write `adopt gain >= …`",
+                    Some((self.token.start..self.token.end + more, ">=".to_owned())),
+                )
             }
             ("adopt", _) if number && self.before == "adopt" => {
                 self.insert(format!("write `adopt gain >= {}`", self.word), "gain >= ")

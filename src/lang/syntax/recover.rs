@@ -12,6 +12,7 @@ use super::unread_points::other_points;
 use super::within::{first_line, within};
 use super::{colon_blocks, glued, habits, headless, heads, imports, joins, loops, names, versioned, words};
 use crate::lang::codes::Code;
+use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{About, Diagnostic, Sink, did_you_mean, one_of, short};
 use crate::lang::invisible;
 use crate::lang::source::{FileId, Span};
@@ -25,6 +26,41 @@ pub struct Recovered {
 /// Explains a bad declaration, and reads it all the same where only its last bracket is missing.
 pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     let (base, text) = (span.start as usize, &file[span.range()]);
+    let indent = text.len() - text.trim_start().len();
+    let Some(brace) = open_below_its_head(text, indent) else {
+        return closed_item(id, file, (base, text, span), sink);
+    };
+    // what is wrong with its first line may hide that it is not closed
+    let mut own = Sink::default();
+    let mut out = closed_item(id, file, (base, text, span), &mut own);
+    let open = bracket(id, base + brace, Piece::Open(b'{'));
+    if !own.found().any(|d| d.code == open.code && d.span == open.span) {
+        let mut whole = Sink::default();
+        out = closed_item(id, file, (base, &format!("{text}\n}}"), span), &mut whole);
+        whole.push(open);
+        own = whole;
+    }
+    sink.take_over(own);
+    out
+}
+
+/// The brace at the end of a first line that is never closed, above lines of its block.
+fn open_below_its_head(text: &str, indent: usize) -> Option<usize> {
+    let line = text[indent..].lines().next()?;
+    let code = line[..start_of_comment(line).unwrap_or(line.len())].trim_end();
+    let brace = indent + code.strip_suffix('{')?.len();
+    let below =
+        text[indent + line.len()..].lines().any(|l| l.starts_with([' ', '\t']) && !l.trim().is_empty());
+    (below && unbalanced(text) == Some((brace, Piece::Open(b'{')))).then_some(brace)
+}
+
+/// The same of one that is closed, or of which that it is not is told as the rest of it is.
+fn closed_item(
+    id: FileId,
+    file: &str,
+    (base, text, span): (usize, &str, Span),
+    sink: &mut Sink,
+) -> Recovered {
     let indent = text.len() - text.trim_start().len();
     let word = first_word(&text[indent..]);
     let mut out = Recovered { item: None, broken: declared_name(text).collect() };
@@ -217,7 +253,10 @@ fn undeclared(
         return out;
     }
     let lost = names::lacks_keyword(text[indent..].lines().next().unwrap_or_default());
-    let near = did_you_mean(word, words::DECLARATIONS.iter().copied()).filter(|_| !lost);
+    // `steady "Steady" {` above lines of a profile is no study
+    let holds = headless::holds(&text[indent..]);
+    let near = did_you_mean(word, words::DECLARATIONS.iter().copied())
+        .filter(|near| !lost && holds.is_none_or(|kind| kind == *near));
     let keyword = || headless::keyword(id, at, &text[indent..], None).filter(|_| near.is_none());
     let found = found.or_else(keyword);
     let found = found.unwrap_or_else(|| no_declaration(id, (file, at), &text[indent..], word));
