@@ -29,6 +29,7 @@ impl Checker<'_> {
         self.names_of_nobody();
         self.releases_of_nobody();
         self.doubled_for_want_of_a_value();
+        self.valueless_behind_a_gap();
         self.doubled_unchecked();
         self.called_like_a_built_in();
         self.default_of_a_torn_flag();
@@ -137,6 +138,13 @@ impl Checker<'_> {
         let holds =
             |outer: Span, s: &Span| outer.file == s.file && outer.range().contains(&(s.start as usize));
         self.sink.forget(|d| d.code == Code::AaPair && torn.iter().any(|s| holds(d.span, s)));
+    }
+
+    /// `unset --seqs` in the place of a point: what is missing before the flag may be what it needs.
+    fn valueless_behind_a_gap(&mut self) {
+        let gaps = self.sink.found().filter(|d| d.code == Code::Unexpected);
+        let gaps: HashSet<Span> = gaps.map(|d| d.span).collect();
+        self.sink.forget(|d| d.code == Code::FlagNeedsValue && gaps.contains(&d.span));
     }
 
     /// `--seqs --seqs=5`: the one without its value is the mistake.

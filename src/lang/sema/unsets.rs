@@ -108,7 +108,12 @@ impl Checker<'_> {
             d.words_said().any(is) || line.split([' ', '\t', ',', ':', '=', '"']).any(is)
         };
         let elsewhere = |d: &Diagnostic| d.span.file != name.span.file;
-        self.engine_lost() || self.sink.found().any(|d| d.is_error() && (elsewhere(d) || meant(d)))
+        // of a torn axis a point may be lost
+        let items = self.modules.root().file.items.as_slice();
+        let axis = Item::at(items, name.span).filter(|i| matches!(i, Item::Axis(_))).map(Item::span);
+        let beside = |d: &Diagnostic| axis.is_some_and(|a| a.start <= d.span.start && d.span.end <= a.end);
+        self.engine_lost()
+            || self.sink.found().any(|d| d.is_error() && (elsewhere(d) || meant(d) || beside(d)))
     }
 
     fn takes_nothing(&mut self, span: Span, why: &str) {

@@ -170,7 +170,7 @@ impl<'a> Place<'a> {
         let mut before = mistakes(&self.text[self.around.clone()]);
         let own = (self.code, (self.at - self.around.start) as u32);
         before.retain(|m| *m != own);
-        if self.code == Code::Unopened && may_group(self.text, self.at) {
+        if self.code == Code::Unopened && may_group(self.text, self.at) || self.is_half_typed() {
             return None;
         }
         let mut best: Option<((bool, usize), Edit)> = None;
@@ -194,6 +194,13 @@ impl<'a> Place<'a> {
             }
         }
         best.map(|(_, edit)| edit).filter(|_| !unsure)
+    }
+
+    /// `[128,` at the end of its line: what was to follow is missing, too.
+    fn is_half_typed(&self) -> bool {
+        self.code == Code::Unclosed
+            && self.text[self.at..].starts_with('[')
+            && self.text[self.line.clone()].ends_with(',')
     }
 
     /// Whether it opens an object or a list of JSON, which may end at any of its values.

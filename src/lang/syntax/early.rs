@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::blocks::first_word;
 use super::lexical::{Piece, Scanner, depth};
-use super::nesting::{code, indent, is_line_of, is_nearly_line_of, states_again};
+use super::nesting::{code, ends_points, indent, is_line_of, is_nearly_line_of, states_again};
 use super::twice::lines;
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
@@ -196,6 +196,9 @@ fn goes_on(block: &str, rest: &str) -> bool {
         return false;
     }
     let (kind, beside) = (first_word(block), rest.split('\n').nth(1).is_some_and(|l| !blank(&l)));
+    if ends_points(block) {
+        return false;
+    }
     rest.split('\n').skip(1).find(|l| !blank(l)).is_some_and(|l| {
         // what stands apart from an engine or a profile need not be of it
         let of_block = (beside || !matches!(kind, "engine" | "profile"))

@@ -8,6 +8,7 @@ use super::heads;
 use super::lexical::Piece;
 use super::reread::reread_within;
 use super::twice::lines;
+use super::within::axis;
 use super::words;
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
@@ -111,6 +112,7 @@ pub(super) fn without_head(id: FileId, file: &str, at: usize, text: &str, sink: 
         let base = at.checked_sub(head.len())?;
         let right = format!("{head}{}", &text[..=close]);
         reread_within(at..at + close + 1, id, &right, base, sink, &mut broken)
+            .or_else(|| axis(id, &right, base, sink, &mut broken))
     });
     Some(Read { item, broken, unnamed: Some(kind).filter(|k| *k != "study") })
 }
@@ -153,6 +155,16 @@ pub(super) fn keyword(id: FileId, at: usize, text: &str, block: Option<Block>) -
         return None;
     }
     let help = |right: &str| format!("what stands in it is of {} {kind}: write `{right}`", article(kind));
+    let behind = rest.strip_prefix(next).unwrap_or_default().trim_start();
+    if block.is_none() && kind == "axis" && next == kind && behind.starts_with('=') {
+        // `spec axis = {` above points that cannot be read as they stand
+        let len = code.len() - code[word.len()..].trim_start().len() + next.len();
+        let message = format!("`{word} {next}` stands the wrong way round");
+        let right = format!("{next} {word}");
+        let span = Span::new(id, at..at + len);
+        let d = Diagnostic::new(Code::Unexpected, span, message).label("these two change places");
+        return Some(d.help(format!("write `{right}`")).edit(span, right));
+    }
     if next == kind {
         // `def study lab {`
         let right = &code[code.len() - code[word.len()..].trim_start().len()..];

@@ -177,9 +177,19 @@ pub(super) fn instead(file: &str, at: usize, kind: &str, broken: &mut Vec<String
             format!("engine {name} = {lost} {{")
         }
         "axis" => format!("axis {name} = {{"),
+        // what is sent is that of another one
+        "profile" if !states_data(&file[at..]) => {
+            broken.push(lost.clone());
+            format!("profile {name} = {lost} {{")
+        }
         "profile" | "study" | "step" => format!("{kind} {name} {{"),
         _ => return None,
     })
+}
+
+/// Whether the lines of a profile say what is sent.
+fn states_data(body: &str) -> bool {
+    body.lines().take_while(|l| !l.starts_with('}')).any(|l| first_word(l.trim_start()) == "data")
 }
 
 /// The names by which a step without one that can be read may be meant where another starts from it.
@@ -336,7 +346,7 @@ fn spelled(word: &str) -> Option<String> {
 pub(in crate::lang) const UNNAMED: &str = "unnamed_";
 
 /// A name that the file does not know and that no other place of it gets.
-fn stand_in(file: &str, at: usize) -> String {
+pub(super) fn stand_in(file: &str, at: usize) -> String {
     let name = format!("{UNNAMED}{at}");
     let behind = |(from, _): (usize, &str)| {
         file.as_bytes()[from + name.len()..].iter().take_while(|b| **b == b'_').count()

@@ -185,14 +185,18 @@ pub fn without_ends_of_no_step(text: &mut String) {
     let codes: Vec<&str> = lines.iter().map(|place| code(&text[place.clone()])).collect();
     let ends = next_outside(&codes);
     let (mut stack, mut found): (Vec<&str>, BTreeSet<usize>) = (Vec::new(), BTreeSet::new());
-    let mut headless = false;
+    let (mut headless, mut of_steps) = (false, Vec::new());
     for (n, place) in lines.iter().enumerate() {
         let line = &text[place.clone()];
         let within = stack.last().copied().unwrap_or_default();
         let in_none = matches!(first_word(within.trim_start()), "track" | "study");
         if in_none && headless && first_word(line.trim_start()) == "vary" {
             let of_step = |n: &usize| codes[*n].trim() == "}" && indent(codes[*n]) > indent(within);
-            found.extend(ends[n].filter(of_step).map(|n| lines[n].start + indent(codes[n])));
+            if let Some(end) = ends[n].filter(of_step) {
+                found.insert(lines[end].start + indent(codes[end]));
+                // what goes with `vary` is of the step, not of the block around it
+                of_steps.extend(lines[n + 1..end].iter().cloned());
+            }
         }
         for (at, piece) in Scanner::new(line) {
             match piece {
@@ -207,6 +211,9 @@ pub fn without_ends_of_no_step(text: &mut String) {
     }
     for at in found {
         text.replace_range(at..=at, " ");
+    }
+    for line in of_steps {
+        blank(text, line);
     }
 }
 
@@ -321,6 +328,7 @@ fn too_high(text: &str) -> Vec<(usize, usize, usize)> {
             if let (Some(own), Some(last), false) = (head.take(), used, ended)
                 && let Some(first) = below.iter().map(|l| code(&text[(**l).clone()])).find(|l| !l.is_empty())
                 && (!text[below[0].clone()].is_empty() || text[own.clone()].starts_with("study"))
+                && !ends_points(&text[own.start..lines[n].start])
                 && can_end(&text[own.start..lines[n].start], first, &text[lines[n].end..below[last].end])
             {
                 let end = below[last].start + code(&text[below[last].clone()]).len();
@@ -365,9 +373,16 @@ pub(super) fn is_nearly_line_of(kind: &str, line: &str) -> bool {
     !words::DECLARATIONS.contains(&word) && did_you_mean(word, settings_of(kind).iter().copied()).is_some()
 }
 
-/// `"0.17.1"`
-fn is_number_in_quotes(line: &str) -> bool {
-    line.strip_prefix('"').is_some_and(|l| l.starts_with(|c: char| c.is_ascii_digit()))
+/// Whether these are the first lines of an axis, of whose points the last one is there: a comma stands behind each of the others.
+pub(super) fn ends_points(block: &str) -> bool {
+    let last = block.lines().map(code).rfind(|l| !l.trim().is_empty()).unwrap_or_default();
+    first_word(block) == "axis" && !last.ends_with([',', '{'])
+}
+
+/// What a line states: `"0.17.1"` is a version that lost its keyword.
+fn setting(line: &str) -> &str {
+    let is_version = line.strip_prefix('"').is_some_and(|l| l.starts_with(|c: char| c.is_ascii_digit()));
+    if is_version { "version" } else { first_word(line) }
 }
 
 /// Whether some lines state what a block states once and states already: they are those of another one.
@@ -397,10 +412,13 @@ pub(super) fn states_again(block: &str, rest: &str) -> bool {
             *depth += line.matches('{').count() as i32 - line.matches('}').count() as i32;
             Some((before, line.trim_start()))
         });
-        // a version that lost its keyword is one
-        let word = |l| if is_number_in_quotes(l) { "version" } else { first_word(l) };
-        let words = depths.filter(|(d, _)| *d <= 1).map(|(_, l)| word(l));
-        words.filter(|w| ONCE.contains(w)).map(str::to_owned).collect()
+        // `profile a = chat { rate 4/s }` states it on its first line
+        let first = |l: &str| l.split_once('{').map(|(_, l)| setting(l.trim_start()).to_owned());
+        let words = depths
+            .filter(|(d, _)| *d <= 1)
+            .flat_map(|(d, l)| [Some(setting(l).to_owned()), first(l).filter(|_| d == 0)])
+            .flatten();
+        words.filter(|w| ONCE.contains(&w.as_str())).collect()
     };
     let above = said(block);
     said(rest).iter().any(|w| above.contains(w))

@@ -9,7 +9,7 @@ use super::grammar::Rule;
 use super::lexical::{self, Piece};
 use super::reread::{closed, opened, renamed, reread, reread_within, without_block};
 use super::unread_points::other_points;
-use super::within::{first_line, within};
+use super::within::{axis, first_line, within};
 use super::{colon_blocks, glued, habits, headless, heads, imports, joins, loops, names, versioned, words};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
@@ -265,7 +265,8 @@ fn undeclared(
     sink.push(found);
     if let Some((text, base)) = meant {
         let mut broken = Vec::new();
-        if let Some(item) = reread_within(at..usize::MAX, id, &text, base, sink, &mut broken) {
+        let read = reread_within(at..usize::MAX, id, &text, base, sink, &mut broken);
+        if let Some(item) = read.or_else(|| axis(id, &text, base, sink, &mut broken)) {
             return Recovered { item: Some(item), broken };
         }
     }

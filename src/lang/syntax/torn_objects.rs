@@ -23,8 +23,19 @@ pub(super) fn whole(id: FileId, text: &str, sink: &mut Sink) -> Option<String> {
     let (mut right, mut left) = (text.to_owned(), MOST);
     for place in lines(text) {
         let line = &text[place.clone()];
+        if line.len() >= LONGEST_LINE || left == 0 {
+            continue;
+        }
+        if let Some((start, at)) = torn_title(line)
+            && let Some(mended) = in_room(line, start, at, '"')
+        {
+            sink.push(told(id, line, place.start, at, '"'));
+            right.replace_range(place, &mended);
+            left -= 1;
+            continue;
+        }
         let torn = || begins(line).into_iter().find(|start| object(&line[*start..]).is_none());
-        let Some(start) = (line.len() < LONGEST_LINE && left > 0).then(torn).flatten() else { continue };
+        let Some(start) = torn() else { continue };
         left -= 1;
         if let Some(at) = line.find('\'') {
             let mended = format!("{}\"{}", &line[..at], &line[at + 1..]);
@@ -43,6 +54,21 @@ pub(super) fn whole(id: FileId, text: &str, sink: &mut Sink) -> Option<String> {
         right.replace_range(place, &mended);
     }
     (right != text).then_some(right)
+}
+
+/// `mtp MTP": --x={"a": 1}`: where the object begins once the quote stands there that the title of the point lacks, and where that is.
+fn torn_title(line: &str) -> Option<(usize, usize)> {
+    let start = *begins(line).first()?;
+    let before = &line[..start];
+    let quote = before.find('"').filter(|_| before.matches('"').count() == 1)?;
+    let name = before.len() - before.trim_start().len();
+    let name = name..name + super::blocks::first_word(&before[name..]).len();
+    let title = name.end + (before[name.end..].len() - before[name.end..].trim_start().len());
+    let colon = before.find(": ").filter(|colon| *colon > title && title > name.end && !name.is_empty())?;
+    if quote + 1 == colon && quote > title {
+        return Some((start + 1, title));
+    }
+    (quote == title && quote + 1 < colon).then_some((start + 1, colon))
 }
 
 /// Where objects of a line begin: behind the sign of a flag, and the word of a request's body.
@@ -179,6 +205,8 @@ mod tests {
             ("body {\"a\": \"b\": 1}}", "body {\"a\":{\"b\": 1}}"),
             ("--x={\"a\": \"b, \"c\": 2} }", "--x={\"a\": \"b\",\"c\": 2} }"),
             ("--x={\"a\": 1, 2], \"c\": 2}", "--x={\"a\":[1, 2], \"c\": 2}"),
+            ("  b B c\": --x={\"a\": 1, \"c\": 2}", "  b \"B c\": --x={\"a\":1, \"c\": 2}"),
+            ("  b \"B: --x={\"a\": 1, \"c\": 2}", "  b \"B\": --x={\"a\":1, \"c\": 2}"),
         ] {
             assert_eq!(mended(torn).as_deref(), Some(right));
         }

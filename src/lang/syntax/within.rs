@@ -21,15 +21,21 @@ pub(super) fn within(
     mut out: Recovered,
 ) -> Recovered {
     let word = first_word(&text[indent..]);
+    if let Some((found, right, base)) = nameless_axis(id, file, base, text, indent) {
+        sink.push(found);
+        out.item = reread(id, &right, base, sink, &mut out.broken)
+            .or_else(|| axis(id, &right, base, sink, &mut out.broken));
+        return out;
+    }
+    if word == "axis" {
+        out.item = axis(id, text, base, sink, &mut out.broken);
+        return out;
+    }
     let named = if word == "use" { imports::mistake(id, base, text) } else { None };
     let found = lexical::mistake(id, base, own)
         .or(named)
-        .or_else(|| semicolons(id, base + indent, &text[indent..]))
         .unwrap_or_else(|| by_rule(id, Rule::only_item, text, base, &[]));
-    if word == "axis" {
-        json_slips::others(id, Rule::only_item, text, base, &found, sink);
-        out.item = other_points(id, text, base, found, sink, &mut out.broken);
-    } else if word == "use" {
+    if word == "use" {
         let meant = imports::as_meant(id, file, base + indent, &text[indent..]).map(Item::Use);
         // `use std/engines { vllm } from std`: what stands behind it takes nothing from it
         let whole = || reread(id, text.get(..=text.find('}')?)?, base, sink, &mut out.broken);
@@ -43,6 +49,41 @@ pub(super) fn within(
         out.item = heads::told(id, file, (base + indent, &text[indent..]), found, sink, &mut out.broken);
     }
     out
+}
+
+/// The points of an axis, each of which may have a mistake of its own. The text begins with its keyword or spaces.
+pub(super) fn axis(
+    id: FileId,
+    text: &str,
+    base: usize,
+    sink: &mut Sink,
+    broken: &mut Vec<String>,
+) -> Option<Item> {
+    let indent = text.len() - text.trim_start().len();
+    if first_word(&text[indent..]) != "axis" {
+        return None;
+    }
+    let found = lexical::mistake(id, base, text)
+        .or_else(|| semicolons(id, base + indent, &text[indent..]))
+        .unwrap_or_else(|| by_rule(id, Rule::only_item, text, base, &[]));
+    json_slips::others(id, Rule::only_item, text, base, &found, sink);
+    other_points(id, text, base, found, sink, broken)
+}
+
+/// `axis = { … }`: what is said of it, and the text with a name that stands in, all behind it in its place.
+fn nameless_axis(
+    id: FileId,
+    file: &str,
+    base: usize,
+    text: &str,
+    indent: usize,
+) -> Option<(Diagnostic, String, usize)> {
+    let rest = text[indent..].strip_prefix("axis")?.trim_start_matches([' ', '\t']);
+    let points = rest.strip_prefix('=').is_some_and(|r| r.trim_start().starts_with('{'));
+    let head = format!("axis {} ", heads::stand_in(file, base + indent));
+    let from = (base + text.len() - rest.len()).checked_sub(head.len()).filter(|_| points)?;
+    let found = by_rule(id, Rule::only_item, text, base, &[]);
+    Some((found, format!("{head}{rest}"), from))
 }
 
 /// A text up to the end of the line that its declaration begins on.

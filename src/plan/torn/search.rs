@@ -480,6 +480,7 @@ fn is_lost(error: &Diagnostic, item: Option<&Item>) -> bool {
     match item {
         Some(Item::Study(_)) => {
             error.about == About::Instead(Kind::Axis)
+                || error.code == Code::StepEmpty
                 || open && error.code == Code::UnknownName && error.about.missing_kind() == Some(Kind::Axis)
         }
         Some(Item::Axis(_)) => open && error.code == Code::UnknownFlag,
