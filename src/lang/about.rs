@@ -63,6 +63,8 @@ pub enum About {
     NoName,
     /// a character that nobody typed: one that is not seen, or a quote of a word processor
     Untyped,
+    /// steps whose track has no first line
+    LacksTrack,
     /// a `}` of which the `{` was to stand within its line
     LacksObject,
     /// lines that a merge left

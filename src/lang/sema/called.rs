@@ -6,7 +6,7 @@ use super::check::Checker;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, begun};
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{Name, WordLine, WordValue};
+use crate::lang::syntax::ast::{Literal, Name, WordLine, WordValue};
 use crate::lang::syntax::{Block, PROFILE_SETTINGS as SETTINGS, load_setting, setting_elsewhere};
 
 impl Checker<'_> {
@@ -16,6 +16,14 @@ impl Checker<'_> {
         let word = &line.word;
         if SETTINGS.contains(&word.value.as_str()) {
             return Cow::Borrowed(line);
+        }
+        if let Some((whole, second)) = in_two(line) {
+            let span = word.span.to(second);
+            let (written, right) = (self.modules.slice(span), whole.word.value.as_str());
+            let d = Diagnostic::new(Code::Unexpected, span, format!("`{written}` is one word"));
+            self.sink
+                .push(d.label("a space stands in it").help(format!("write `{right}`")).edit(span, right));
+            return Cow::Owned(whole);
         }
         let message = format!("a profile has no setting `{}`", word.value);
         let d = Diagnostic::new(Code::UnknownSetting, word.span, message);
@@ -104,6 +112,20 @@ impl Checker<'_> {
         self.sink.push(d.help(format!("it is called `{right}` here")).edit(line.span, right));
         Cow::Owned(meant)
     }
+}
+
+/// `concurr ency 512`, with one space in the word: the line that it was meant to be, and where the second part stands.
+fn in_two(line: &WordLine) -> Option<(WordLine, Span)> {
+    let WordValue::Word { word: second, argument: Some(argument) } = &line.value else { return None };
+    let setting = format!("{}{}", line.word.value, second.value);
+    let side_by_side = second.span.start == line.word.span.end + 1;
+    let value = match argument {
+        Literal::Number(number) => WordValue::Numbers(vec![number.clone()]),
+        Literal::Text(text) => WordValue::Text(text.clone()),
+        Literal::Bool(_) => return None,
+    };
+    (side_by_side && SETTINGS.contains(&setting.as_str()))
+        .then(|| (WordLine { value, ..renamed(line, &setting) }, second.span))
 }
 
 fn renamed(line: &WordLine, setting: &str) -> WordLine {

@@ -30,6 +30,7 @@ impl Checker<'_> {
         self.releases_of_nobody();
         self.doubled_for_want_of_a_value();
         self.valueless_behind_a_gap();
+        self.split_flags();
         self.doubled_unchecked();
         self.called_like_a_built_in();
         self.default_of_a_torn_flag();
@@ -140,11 +141,34 @@ impl Checker<'_> {
         self.sink.forget(|d| d.code == Code::AaPair && torn.iter().any(|s| holds(d.span, s)));
     }
 
+    /// `--max-model -len=4096`: two flags that there are not, and one with a space in it that there is.
+    fn split_flags(&mut self) {
+        let modules = self.modules;
+        let unknown: Vec<Span> =
+            self.sink.found().filter(|d| d.code == Code::UnknownFlag).map(|d| d.span).collect();
+        let mut second: HashSet<Span> = HashSet::default();
+        for d in self.sink.each_mut().filter(|d| d.code == Code::UnknownFlag) {
+            let behind = |s: &&Span| s.file == d.span.file && s.start == d.span.end + 1;
+            let Some(next) = unknown.iter().find(behind) else { continue };
+            let whole = format!("{}{}", modules.slice(d.span), modules.slice(*next));
+            if !d.edits.iter().any(|e| e.text == whole) && !d.suggested.contains(&whole) {
+                continue;
+            }
+            second.insert(*next);
+            let span = d.span.to(*next);
+            let one =
+                Diagnostic::new(Code::UnknownFlag, span, format!("`{}` is one flag", modules.slice(span)));
+            *d = one.label("a space stands in it").help(format!("write {whole}")).edit(span, whole);
+        }
+        self.sink.forget(|d| d.code == Code::UnknownFlag && second.contains(&d.span));
+    }
+
     /// `unset --seqs` in the place of a point: what is missing before the flag may be what it needs.
     fn valueless_behind_a_gap(&mut self) {
         let gaps = self.sink.found().filter(|d| d.code == Code::Unexpected);
-        let gaps: HashSet<Span> = gaps.map(|d| d.span).collect();
-        self.sink.forget(|d| d.code == Code::FlagNeedsValue && gaps.contains(&d.span));
+        let gaps: HashSet<(FileId, u32)> = gaps.map(|d| (d.span.file, d.span.start)).collect();
+        let is_gap = |s: Span| gaps.contains(&(s.file, s.start));
+        self.sink.forget(|d| d.code == Code::FlagNeedsValue && is_gap(d.span));
     }
 
     /// `--seqs --seqs=5`: the one without its value is the mistake.

@@ -24,7 +24,9 @@ const MOST_ENDS: usize = 4;
 pub fn offer(text: &str, found: &mut [Diagnostic]) {
     let text = &*in_order(text, found);
     let mut left = MOST_BYTES;
-    let open = |d: &&mut Diagnostic| d.edits.is_empty() && d.span.file == FileId::default();
+    let open = |d: &&mut Diagnostic| {
+        d.edits.is_empty() && d.span.file == FileId::default() && d.about != About::LacksTrack
+    };
     for d in found.iter_mut().filter(open) {
         if left == 0 {
             break;

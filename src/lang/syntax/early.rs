@@ -2,21 +2,37 @@
 //! lines below it are read as what they are. One that only stands too high, with no other below, is moved (`nesting`).
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::blocks::first_word;
+use super::imports::any_of;
 use super::lexical::{Piece, Scanner, depth};
 use super::nesting::{code, ends_points, indent, is_line_of, is_nearly_line_of, states_again};
-use super::twice::lines;
+use super::twice::{blank, lines};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{About, Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
 
 /// The text without those braces, everything else in its place; they are told of. Asked of texts in which a `}` closes too much.
-pub fn kept_open<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str> {
+pub fn kept_open<'t>(id: FileId, text: &'t str, sink: &mut Sink, broken: &mut Vec<String>) -> Cow<'t, str> {
     let mut mended = with_braces(id, text, sink);
     for at in one_too_many(&mended.clone()) {
         let here = Span::new(id, at..at + 1);
+        if let Some(steps) = steps_of_no_track(&mended, at) {
+            let first = steps.start + indent(&mended[steps.clone()]);
+            let message = "this `}` ends the steps of a track without its first line";
+            let place = Span::new(id, first..first + "step".len());
+            let d = Diagnostic::new(Code::Unopened, here, message).label("closes nothing");
+            let d = d.about(About::LacksTrack).related(place, "steps of a track?");
+            sink.push(d.help("write `track ENGINE {` above its steps, or remove the `}`"));
+            // which engine it was, nobody knows
+            broken.push(any_of("engine"));
+            let mended = mended.to_mut();
+            blank(mended, steps);
+            mended.replace_range(at..=at, " ");
+            continue;
+        }
         let line = here.line_in(text).range();
         let message = if is_of_a_flag(&text[line.clone()]) || text[line.clone()].contains('{') {
             "this `}` closes nothing on its line"
@@ -39,6 +55,29 @@ pub fn kept_open<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str>
         }
     }
     mended
+}
+
+/// The lines of steps above a `}` that stands as far in as other lines of its study, and they further in: those of a track whose first line
+/// is gone.
+fn steps_of_no_track(text: &str, at: usize) -> Option<Range<usize>> {
+    let start = text[..at].rfind('\n').map_or(0, |n| n + 1);
+    let outer = at - start;
+    if outer == 0 || !text[start..at].trim().is_empty() {
+        return None;
+    }
+    let mut from = start;
+    while let Some(above) = from.checked_sub(1) {
+        let line = text[..above].rfind('\n').map_or(0, |n| n + 1);
+        let code = code(&text[line..above]);
+        if code.is_empty() || indent(code) <= outer {
+            // the block that they stand in, or what stands beside it
+            let begins = code.ends_with('{') && indent(code) == outer;
+            return (from < start && !begins && first_word(text[from..].trim_start()) == "step")
+                .then_some(from..start);
+        }
+        from = line;
+    }
+    None
 }
 
 /// The text without the lines whose JSON only lacks its first brace: what they set is not read, and nothing else is wrong with them.
@@ -64,8 +103,8 @@ fn one_too_many(text: &str) -> Vec<usize> {
     let (mut depth, mut early, mut found) = (0_i64, None, Vec::new());
     // the end of a line within the block that closes more than it opens, `step a { vary x }}`, above others that stand no further out
     let mut doubled = None;
-    // where the block begins that is open
-    let mut head = 0;
+    // where the block begins that is open, and where the last one ended
+    let (mut head, mut ended) = (0, None);
     for (at, piece) in Scanner::new(text) {
         match piece {
             Piece::Open(b'{') => {
@@ -77,17 +116,21 @@ fn one_too_many(text: &str) -> Vec<usize> {
             Piece::Close(b'}') => depth -= 1,
             // whatever is wrong with the braces above: a declaration begins outside of all
             Piece::Other if text.as_bytes()[at] == b'\n' && begins(&text[at + 1..]) => {
-                (depth, early, doubled) = (0, None, None);
+                (depth, early, doubled, ended) = (0, None, None, None);
             }
             _ => continue,
         }
         if depth < 0 {
             // with the early one taken away this one ends the declaration
-            found.extend(early.take().or(doubled.take()));
+            let of_no_track = ended.take().filter(|at| steps_of_no_track(text, *at).is_some());
+            found.extend(of_no_track.or(early.take()).or(doubled.take()));
             depth = 0;
         }
         if piece == Piece::Close(b'}') && depth > 0 && doubled.is_none() && is_doubled(text, at) {
             doubled = Some(at);
+        }
+        if depth == 0 && piece == Piece::Close(b'}') {
+            ended = Some(at);
         }
         let closes = depth == 0 && early.is_none() && piece == Piece::Close(b'}');
         if closes && (goes_on(&text[head..at], &text[at + 1..]) || is_beyond_its_flag(text, at)) {

@@ -12,14 +12,21 @@ pub fn told_once(text: &str, found: &mut Vec<Diagnostic>) {
     let unexpected = |d: &Diagnostic| d.code == Code::Unexpected && d.span.file == FileId::default();
     let mut at = 0;
     while let Some(d) = found.get(at) {
-        let habit = Some(d).filter(|d| unexpected(d)).and_then(|d| Habit::of(text, d.span));
+        // words behind a comparison that are no metrics are prose
+        let is_prose = |o: &Diagnostic| {
+            let behind = o.span.file == d.span.file && d.span.start < o.span.start;
+            o.code == Code::UnknownMetric && behind && o.span.end <= d.span.line_in(text).end
+        };
+        let prose = || found.iter().any(is_prose);
+        let habit = Some(d).filter(|d| unexpected(d)).and_then(|d| Habit::of(text, d.span, &prose));
         at += 1;
         let Some(habit) = habit else { continue };
         found[at - 1] = habit.told(found[at - 1].clone());
         let (gone, own) = (habit.explains, found[at - 1].span);
         found.retain(|d| {
             let follows = d.span.file == own.file && d.span.start > own.start && d.span.start < gone.end;
-            let of_reading = d.code.id().starts_with("E1") || d.code == Code::FlagNeedsValue;
+            let of_reading =
+                d.code.id().starts_with("E1") || matches!(d.code, Code::FlagNeedsValue | Code::UnknownMetric);
             !(follows && of_reading && gone.start <= d.span.start)
         });
     }
@@ -38,7 +45,7 @@ struct Habit {
 }
 
 impl Habit {
-    fn of(text: &str, at: Span) -> Option<Self> {
+    fn of(text: &str, at: Span, prose: &dyn Fn() -> bool) -> Option<Self> {
         let line = at.line_in(text);
         let (before, own) = (text.get(line.start as usize..at.start as usize)?, text.get(at.range())?);
         let behind = text.get(at.end as usize..line.end as usize)?;
@@ -60,7 +67,7 @@ impl Habit {
             let divides = ["metric ", "prune ", "refuses ", "require "];
             let divides = divides.iter().any(|w| before.trim_start().starts_with(w));
             let rest = text[place.end as usize..].lines().next().unwrap_or_default();
-            if divides && is_operand(rest) {
+            if divides && is_operand(rest) && !(before.contains(['<', '>']) && prose()) {
                 return Some(Self {
                     place: Span { start: start + 1, ..place },
                     written: None,

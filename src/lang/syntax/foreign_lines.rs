@@ -15,7 +15,27 @@ const MOST: usize = 64;
 pub fn without(id: FileId, text: &mut String, sink: &mut Sink) {
     fences(id, text, sink);
     ends(id, text, sink);
+    behind_ends(id, text, sink);
     variables(id, text, sink);
+}
+
+/// `}s`: a letter or two that slipped behind the end of a block.
+fn behind_ends(id: FileId, text: &mut String, sink: &mut Sink) {
+    let mut found = 0;
+    for line in lines(text) {
+        let code = text[line.clone()].trim_end();
+        let slip = code.trim_start().strip_prefix('}').filter(|s| (1..=2).contains(&s.len()));
+        let Some(slip) = slip.filter(|s| s.bytes().all(|b| b.is_ascii_lowercase()) && found < MOST) else {
+            continue;
+        };
+        found += 1;
+        let end = line.start + code.len();
+        let place = end - slip.len()..end;
+        let span = Span::new(id, place.clone());
+        let d = Diagnostic::new(Code::Unexpected, span, format!("`{slip}` was not expected here"));
+        sink.push(d.label("behind the end of a block").help("remove it").edit(span, ""));
+        blank(text, place);
+    }
 }
 
 /// One mistake for all of them: they come in pairs.

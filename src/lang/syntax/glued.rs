@@ -22,18 +22,18 @@ pub(super) fn declaration(id: FileId, (file, at): (&str, usize), text: &str) -> 
         return None;
     }
     let word = first_word(text);
+    let told = || {
+        let span = Span::new(id, at..at + word.len());
+        Diagnostic::new(Code::NotADeclaration, span, format!("`{}` begins no declaration", short(word)))
+    };
+    if text.starts_with("usestd/") {
+        return Some(apart(told(), "use", word));
+    }
     let of = |keyword: &&&str| {
         word.strip_prefix(**keyword).is_some_and(|name| is_name(name) && names(file, name) > 0)
     };
     let keyword = words::DECLARATIONS.iter().filter(of).max_by_key(|k| k.len())?;
-    (**keyword != *"use" && names(file, word) == 1).then(|| {
-        let d = Diagnostic::new(
-            Code::NotADeclaration,
-            Span::new(id, at..at + word.len()),
-            format!("`{}` begins no declaration", short(word)),
-        );
-        apart(d, keyword, word)
-    })
+    (**keyword != *"use" && names(file, word) == 1).then(|| apart(told(), keyword, word))
 }
 
 /// How often a file has a word, comments apart.

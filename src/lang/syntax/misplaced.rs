@@ -152,6 +152,7 @@ impl Statement<'_> {
                 && stands_alone(&mended, &place)
                 && !lacks_a_value(&mended, &place)
                 && !lacks_a_word(text, &first, &second)
+                && !makes_a_call(text, &first, &second)
                 && ![&first, &second].into_iter().any(|token| self.is_spare(token));
             if alone && self.may_be_meant(&mended) && self.chunk.reads_at(&mended, &place) {
                 found.push((mended, pair));
@@ -372,6 +373,14 @@ fn closing(text: &str) -> Option<usize> {
 fn is_of_bare_title(text: &str, word: &Range<usize>) -> bool {
     let title = text[word.end..].split_once(" when ").map(|(title, _)| title.trim());
     text.starts_with("prune ") && title.is_some_and(|title| !title.is_empty() && !title.contains('"'))
+}
+
+/// `(gpus` as `gpus(`, where no function is called so.
+fn makes_a_call(text: &str, first: &Range<usize>, second: &Range<usize>) -> bool {
+    let name = &text[second.clone()];
+    let is_function = matches!(name, "mean" | "stddev" | "min" | "max" | "goodput")
+        || name.strip_prefix('p').is_some_and(|n| n.starts_with(|c: char| c.is_ascii_digit()));
+    &text[first.clone()] == "(" && name.starts_with(|c: char| c.is_ascii_alphabetic()) && !is_function
 }
 
 #[cfg(test)]

@@ -64,6 +64,7 @@ mod side_by_side;
 mod signs;
 mod slips;
 mod spaced;
+mod split_words;
 mod stray;
 mod study_slips;
 mod surplus;

@@ -13,7 +13,7 @@ use crate::lang::diag::{About, Diagnostic, Expected, Sink};
 use crate::lang::source::{FileId, Span};
 
 /// The text with those braces, everything else in its place; what was missing is told. Asked where a `}` closes too much, and of
-/// steps, which their layout tells apart.
+/// steps and tracks, which their layout tells apart.
 pub fn opened<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str> {
     let mut mended = Cow::Borrowed(text);
     let lines: Vec<(usize, &str)> = text
@@ -23,7 +23,7 @@ pub fn opened<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str> {
     let mut braces = Braces::of(&lines);
     for (n, &(at, line)) in lines.iter().enumerate() {
         braces.go_to(n, at, &mended);
-        if !braces.close_too_much() && !is_a_step(&lines[n..]) {
+        if !braces.close_too_much() && !is_a_step_or_track(&lines[n..]) {
             continue;
         }
         if let Some(body) = body(line) {
@@ -160,12 +160,22 @@ fn is_opened(rest: &[(usize, &str)], column: usize) -> bool {
             .is_some_and(|l| indent(l) == column && l.trim_start().starts_with('}'))
 }
 
-/// Whether the first of some lines begins a step whose lines stand below it, further in, whatever other braces say.
-fn is_a_step(lines: &[(usize, &str)]) -> bool {
+/// Whether the first of some lines begins a step or a track whose lines stand below it, further in, whatever other braces say.
+fn is_a_step_or_track(lines: &[(usize, &str)]) -> bool {
     let Some(((_, first), rest)) = lines.split_first() else { return false };
-    let step = first_word(first.trim_start()) == "step" && indent(first) > 0;
-    let below = || rest.iter().map(|(_, l)| l.trim_start()).find(|l| !l.is_empty() && !l.starts_with('#'));
-    step && below().is_some_and(|l| matches!(first_word(l), "vary" | "pick" | "note"))
+    let word = first_word(first.trim_start());
+    if !matches!(word, "step" | "track") || indent(first) == 0 {
+        return false;
+    }
+    let below = rest
+        .iter()
+        .map(|(_, l)| *l)
+        .find(|l| !matches!(l.trim_start().as_bytes().first(), None | Some(b'#')));
+    below.is_some_and(|l| match (word, first_word(l.trim_start())) {
+        ("step", "vary" | "pick" | "note") => true,
+        ("track", "step" | "note" | "budget") => indent(l) > indent(first),
+        _ => false,
+    })
 }
 
 fn indent(line: &str) -> usize {

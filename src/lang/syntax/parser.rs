@@ -15,7 +15,7 @@ use super::quotes::curly_values;
 use super::unseen::unseen;
 use super::{
     commented, dashed_points, foreign_lines, heads, misplaced, mixed, nameless_engines, nesting, pasted,
-    rename, side_by_side, stray, torn_objects, twice, words,
+    rename, side_by_side, split_words, stray, torn_objects, twice, words,
 };
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
@@ -41,6 +41,9 @@ pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
         return parsed;
     }
     if let Some(right) = torn_objects::whole(id, text, sink) {
+        return parse(id, &right, sink);
+    }
+    if let Some(right) = split_words::joined(id, text, &told, sink) {
         return parse(id, &right, sink);
     }
     if let Some(right) = misplaced::in_place(id, text, &told, sink) {
@@ -166,7 +169,7 @@ fn put_right(id: FileId, text: &str, closes_too_much: bool, sink: &mut Sink) -> 
     right = opened(id, &right, sink).into_owned();
     if closes_too_much {
         nesting::without_ends_of_no_step(&mut right);
-        right = kept_open(id, &right, sink).into_owned();
+        right = kept_open(id, &right, sink, &mut lost).into_owned();
     }
     (right, lost)
 }

@@ -270,7 +270,7 @@ fn undeclared(
             return Recovered { item: Some(item), broken };
         }
     }
-    if text[indent..].starts_with("std/") {
+    if ["std/", "usestd/"].iter().any(|path| text[indent..].starts_with(path)) {
         out.broken.extend(imports::names(text));
     }
     out.broken.push(word.to_owned());

@@ -19,7 +19,7 @@ use super::tokens::{SEPARATORS, Token, tokens};
 use super::twice::lines;
 use super::words;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::diag::{About, Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
 
 /// What is read for all tries of a file.
@@ -51,6 +51,9 @@ pub(super) fn without(id: FileId, text: &str, told: &Sink, sink: &mut Sink) -> O
             .collect();
         if left == 0 || names.len() == MOST_TOLD {
             break;
+        }
+        if here.iter().any(|d| d.about == About::LacksTrack) {
+            continue;
         }
         let Some(found) =
             (Declaration { file: text, text: &text[around.clone()], base: around.start, errors: &here })

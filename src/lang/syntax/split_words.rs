@@ -1,0 +1,130 @@
+//! A space within a word: `concurr ency 512`, `axis qu ant = …`. Two words side by side that are nothing by themselves, and together one
+//! that the language has or that the file has elsewhere.
+
+use foldhash::{HashMap, HashMapExt};
+
+use super::lexical::{Piece, Scanner};
+use super::words;
+use crate::lang::codes::Code;
+use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::source::{FileId, Span};
+
+/// Words are not counted in longer files.
+const MOST_BYTES: usize = 256 << 10;
+/// Shorter words are made of too many others.
+const SHORTEST: usize = 3;
+
+/// The text with such words made one, all else in its place; `None` where there are none on the lines that `told` finds wrong.
+pub(super) fn joined(id: FileId, text: &str, told: &Sink, sink: &mut Sink) -> Option<String> {
+    if text.len() > MOST_BYTES {
+        return None;
+    }
+    let mut lines: Vec<_> = told
+        .found()
+        .filter(|d| d.is_error() && d.span.file == id)
+        .map(|d| d.span.line_in(text).range())
+        .collect();
+    lines.sort_by_key(|l| l.start);
+    lines.dedup();
+    let mut counts = None;
+    let mut right = text.to_owned();
+    for line in lines {
+        for (first, second) in pairs(&text[line.clone()]) {
+            let (one, two) = (
+                &text[line.start + first.0..line.start + first.1],
+                &text[line.start + second.0..line.start + second.1],
+            );
+            let whole = format!("{one}{two}");
+            let counts = counts.get_or_insert_with(|| counted(text));
+            // a single letter may be a unit elsewhere
+            let is_rare = |word: &str| word.len() == 1 || counts.get(word).is_none_or(|n| *n < 2);
+            let is_alone = |word: &str| !is_of_the_language(word) && is_rare(word);
+            if !one.starts_with(|c: char| c.is_ascii_alphabetic()) {
+                continue;
+            }
+            let is_there = is_of_the_language(&whole) || counts.contains_key(whole.as_str());
+            if whole.len() < SHORTEST || !is_there || !is_alone(one) || !is_alone(two) {
+                continue;
+            }
+            let place = line.start + first.0..line.start + second.1;
+            let span = Span::new(id, place.clone());
+            let d = Diagnostic::new(Code::Unexpected, span, format!("`{one} {two}` is one word"));
+            sink.push(
+                d.label("a space stands in it").help(format!("write `{whole}`")).edit(span, whole.clone()),
+            );
+            let begins = text[line.start..place.start].trim().is_empty();
+            right.replace_range(place, &if begins { format!("{whole} ") } else { format!(" {whole}") });
+        }
+    }
+    (right != text).then_some(right)
+}
+
+/// Where words of a line stand that one space is between, texts and comments apart.
+fn pairs(line: &str) -> Vec<((usize, usize), (usize, usize))> {
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for (at, piece) in Scanner::new(line) {
+        // a flag is one word, in which no other stands
+        let in_word =
+            line.as_bytes()[at].is_ascii_alphanumeric() || matches!(line.as_bytes()[at], b'_' | b'-');
+        match found.last_mut() {
+            Some(last) if piece == Piece::Other && in_word && last.1 == at => last.1 = at + 1,
+            _ if piece == Piece::Other && in_word => found.push((at, at + 1)),
+            _ => {}
+        }
+    }
+    let apart = |w: &[(usize, usize)]| {
+        (w[0].1 + 1 == w[1].0 && line.as_bytes()[w[0].1] == b' ').then_some((w[0], w[1]))
+    };
+    found.windows(2).filter_map(apart).collect()
+}
+
+/// How often a text has each of its words.
+fn counted(text: &str) -> HashMap<&str, usize> {
+    let mut counts = HashMap::new();
+    for word in text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|w| !w.is_empty()) {
+        *counts.entry(word).or_insert(0) += 1;
+    }
+    counts
+}
+
+fn is_of_the_language(word: &str) -> bool {
+    let all = [
+        words::DECLARATIONS,
+        words::RESERVED,
+        words::ENGINE_SETTINGS,
+        words::PROFILE_SETTINGS,
+        words::STUDY_SETTINGS,
+        words::STEP_SETTINGS,
+        words::SITE_SETTINGS,
+    ];
+    let of_others =
+        ["on", "of", "by", "when", "from", "because", "gain", "after", "requests", "auto", "as", "get"];
+    all.iter().any(|of| of.contains(&word)) || of_others.contains(&word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn right(text: &str) -> Option<String> {
+        let mut told = Sink::default();
+        for (at, _) in text.match_indices('\n') {
+            told.push(Diagnostic::new(Code::Unexpected, Span::new(FileId::default(), at - 1..at), "wrong"));
+        }
+        joined(FileId::default(), text, &told, &mut Sink::default())
+    }
+
+    #[test]
+    fn words_with_a_space_in_them_are_made_one() {
+        for (torn, whole) in [
+            ("concurr ency 512\n", "concurrency  512\n"),
+            ("axis qu ant = --x\nvary quant\n", "axis  quant = --x\nvary quant\n"),
+            ("repea t 3\n", "repeat  3\n"),
+        ] {
+            assert_eq!(right(torn).as_deref(), Some(whole));
+        }
+        for text in ["step a seqs\nvary aseqs seqs\n", "note \"concurr ency\"\n", "confirm on chat\n"] {
+            assert_eq!(right(text), None, "{text}");
+        }
+    }
+}
