@@ -4,8 +4,8 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use crate::conditions::{exec, expect, lab, script, write};
-use crate::support::Lab;
+use crate::conditions::{STUDY, exec, expect, lab, script, write};
+use crate::support::{Lab, binary, skip};
 
 /// Measures with a script that begins with these lines, changes something, and expects to be told of it; once it is as it was, all counts.
 fn told(lines: &str, before: fn(&Lab), change: fn(&Lab), back: fn(&Lab), why: &str) {
@@ -104,4 +104,85 @@ fn where_a_link_leads_and_what_is_newest_are_conditions() {
         |lab| written(lab, ["a.yaml", "b.yaml"]),
         "*.yaml (by age) changed since it was measured",
     );
+}
+
+/// A study whose engine is a program that begins with these lines, and files that are there before.
+fn program(engine: &str, file: &str, lines: &str, there: &[&str]) -> Lab {
+    let lab = Lab::with(&STUDY.replace("WORDS", &format!("{engine} {file}")).replace("LINES", ""));
+    write(&lab, file, lines.replace("SIM", binary()));
+    for name in there {
+        write(&lab, name, "{}\n");
+    }
+    lab
+}
+
+/// A program of Python with these lines.
+fn python(lines: &str, there: &[&str]) -> Lab {
+    let start =
+        "a = sys.argv\nos.execv('SIM', ['SIM', 'sim', '--model', a[1], '--host', a[2], '--port', a[3]])\n";
+    program(
+        "python3",
+        "serve.py",
+        &format!("import os, sys\nfrom pathlib import Path\n{lines}\n{start}"),
+        there,
+    )
+}
+
+/// Expects each of these to be seen once it is there, and that all counts once it is gone.
+fn each_is_seen(lab: &Lab, names: &[&str]) {
+    assert_eq!(exec(lab), 2);
+    expect(lab, "");
+    for name in names {
+        write(lab, name, "x=1\n");
+        expect(lab, &format!("measured before {name} was there"));
+        fs::remove_file(lab.path(name)).expect("removed");
+        expect(lab, "");
+    }
+}
+
+#[test]
+fn a_file_that_comes_is_seen_however_a_program_asks_for_it() {
+    let lines = "HERE = Path(__file__).resolve().parent\nFLAG = HERE / 'a.flag'\nif FLAG.exists(): pass\n\
+                 for p in ('b_flag', 'c.flag'):\n    if os.path.exists(p): pass\n\
+                 if os.path.isfile(os.path.join(HERE, 'cfg', 'd.json')): pass\nif 'e.flag' in os.listdir('.'): pass\n\
+                 try: open(os.path.join('conf', 'f.json'))\nexcept OSError: pass\nCONF = HERE / 'conf'\nname = 'prod'\n\
+                 if (CONF / f'{name}.yaml').exists(): pass\nMARK = 'made'\nif not os.path.exists(MARK): open(MARK, 'w')\n";
+    let lab = python(lines, &["conf/other.json"]);
+    each_is_seen(&lab, &["a.flag", "b_flag", "c.flag", "cfg/d.json", "e.flag", "conf/f.json"]);
+    write(&lab, "conf/prod.yaml", "x: 1\n");
+    expect(&lab, "measured before conf/*.yaml was there");
+    fs::remove_file(lab.path("conf/prod.yaml")).expect("removed");
+    for name in ["made", "other.flag", "conf/other.txt", "cfg/other"] {
+        write(&lab, name, "2\n");
+        expect(&lab, "");
+    }
+}
+
+#[test]
+fn what_an_engine_makes_by_a_way_that_no_text_shows_costs_nothing() {
+    // the first launch makes them, and the others find them
+    let lines = "def sure(where):\n    if not os.path.isdir(where): os.makedirs(where)\nfor name in ('results', 'work.d'): sure(name)";
+    let lab = python(lines, &[]);
+    assert_eq!(exec(&lab), 2);
+    expect(&lab, "");
+    fs::remove_dir(lab.path("results")).expect("removed");
+    expect(&lab, "");
+}
+
+#[test]
+fn a_file_that_comes_is_seen_by_programs_of_other_languages() {
+    let node = "const fs=require('fs'), path=require('path'), {spawn}=require('child_process');\n\
+                if (fs.existsSync(path.join(__dirname, 'a.flag'))) console.log(1);\n\
+                try { fs.readFileSync(path.join(__dirname, 'conf', 'b.json')); } catch (e) {}\n\
+                const a=process.argv; const c=spawn('SIM',['sim','--model',a[2],'--host',a[3],'--port',a[4]]);\n\
+                process.on('SIGTERM',()=>c.kill('SIGTERM')); c.on('exit',r=>process.exit(r||0));\n";
+    let perl = "if (-e \"a.flag\") { print 1; }\nopen(my $f, '<', 'conf/b.json');\n\
+                exec 'SIM', 'sim', '--model', $ARGV[0], '--host', $ARGV[1], '--port', $ARGV[2];\n";
+    for (engine, file, lines) in [("node", "s.js", node), ("perl", "s.pl", perl)] {
+        if which::which(engine).is_ok() {
+            each_is_seen(&program(engine, file, lines, &["conf/other"]), &["a.flag", "conf/b.json"]);
+        } else {
+            skip("programs of other languages", &format!("no {engine}"));
+        }
+    }
 }

@@ -4,12 +4,13 @@
 use std::path::PathBuf;
 
 use super::named::{may_be_shown, path_of};
-use super::quoted;
 use super::script_words::{Place, Script, is_for_everybody};
 use super::scripts::{ON_PATH, holds};
 use super::shell::{TESTS, Word, first_of, rest_of};
+use super::sought::Name;
 use super::uses::{Use, use_of};
-use super::{globs, states};
+use super::{globs, leads, quoted, states};
+use crate::{disk, hub};
 
 /// What asks whether a file is there, of some kind.
 const FOR_FILES: [&str; 7] = ["-e", "-f", "-h", "-L", "-r", "-s", "-x"];
@@ -21,6 +22,8 @@ const FOLLOWERS: [&str; 2] = ["readlink", "realpath"];
 const FINDERS: [&str; 3] = ["which", "type", "hash"];
 /// Commands that print files.
 const PRINTERS: [&str; 3] = ["cat", "head", "tail"];
+/// Names that one program may ask for, there or not, that count.
+const MOST_SOUGHT: usize = 256;
 
 impl Script<'_, '_, '_> {
     /// `[ -f slow.flag ]`, `readlink current`, `command -v tuner`, `cat extra.args`
@@ -62,13 +65,72 @@ impl Script<'_, '_, '_> {
         }
     }
 
-    /// `f"conf/{stage}.yaml"`, of which there is none yet.
+    /// `f"conf/{stage}.yaml"`, of which there is none yet in some of the directories in which it may lie.
     pub fn perhaps_matches(&mut self, pattern: &str) {
         let settings = [".yaml", ".yml", ".json", ".toml", ".env", ".ini", ".cfg", ".conf"];
         let is_of_settings = settings.iter().any(|end| pattern.ends_with(end));
-        if is_of_settings && globs::is_one(pattern) && use_of(pattern) == Use::Read {
-            self.reader.add_absent(pattern);
+        if is_of_settings
+            && globs::is_one(pattern)
+            && is_read_there(pattern)
+            && !self.written.contains(pattern)
+        {
+            self.matches_nothing(pattern, self.bases);
         }
+    }
+
+    /// Takes in that no file matches a pattern, in those directories where none does.
+    fn matches_nothing(&mut self, pattern: &str, bases: &[PathBuf]) {
+        let study_dir = self.reader.ground.study_dir;
+        for base in bases {
+            let path = base.join(pattern.trim_start_matches("./"));
+            let key = path.strip_prefix(study_dir).unwrap_or(&path).to_str();
+            let counts = |key: &&str| globs::is_one(key) && globs::files(key, study_dir).is_empty();
+            if let Some(key) = key.filter(counts).filter(|_| !path.parent().is_some_and(is_for_everybody)) {
+                self.reader.add_absent(key);
+            }
+        }
+    }
+
+    /// What a program may ask for, where it runs and lies, and in the other directories that it names.
+    pub fn sought(&mut self, names: &[Name], [own, others]: [&[PathBuf]; 2]) {
+        let study_dir = self.reader.ground.study_dir;
+        let mut left = MOST_SOUGHT;
+        for (dirs, is_own) in [(own, true), (others, false)] {
+            // where a directory leads elsewhere a bare word is more often none
+            let named = names.iter().filter(|name| is_own || name.is_asked || name.text.contains('.'));
+            for (name, dir) in named.flat_map(|name| dirs.iter().map(move |dir| (name, dir))) {
+                let path = leads::joined(dir, &name.text);
+                let Some(key) = path.strip_prefix(study_dir).unwrap_or(&path).to_str().map(str::to_owned)
+                else {
+                    continue;
+                };
+                let is_open = path.parent().is_some_and(is_for_everybody);
+                if left == 0 || is_open || path_of(&key, study_dir).is_none() {
+                    continue;
+                }
+                left -= usize::from(self.sought_at(key, path, name.is_asked));
+            }
+        }
+    }
+
+    /// Whether what may be asked for is taken in.
+    fn sought_at(&mut self, key: String, path: PathBuf, is_asked: bool) -> bool {
+        if !path.exists() {
+            // a model of the hub would be one of two words
+            let key = if hub::is_name(&key) { format!("./{key}") } else { key };
+            if self.reader.is_absent(key.trim_start_matches("./")) {
+                return false;
+            }
+            self.reader.add_absent(&key);
+            return true;
+        }
+        let is_listed = self.reader.is_there(&key) || self.reader.is_there(&format!("{key}/*"));
+        if is_asked && path.is_dir() && !is_listed && !disk::is_environment(&path) {
+            self.reader.add_state(states::directory(&key));
+        } else if is_asked && path.is_file() {
+            self.reader.add(key, path, Place::perhaps(true));
+        }
+        is_asked
     }
 
     fn tested(&mut self, words: &[&str]) {
@@ -191,6 +253,11 @@ impl Script<'_, '_, '_> {
         }
         found
     }
+}
+
+/// Whether engines read what lies there, by all of its name.
+fn is_read_there(name: &str) -> bool {
+    name.split('/').all(|part| use_of(part) == Use::Read)
 }
 
 fn may_be_named(name: &str) -> bool {

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use super::quoted::{self, Literal};
+use super::sought::{self, Sought};
 use crate::disk;
 
 /// Directories in which names are looked for.
@@ -15,7 +16,17 @@ const MOST: usize = 16;
 /// Entries of one that are looked at.
 const MOST_ENTRIES: usize = 20_000;
 /// Calls by which a program goes through a directory.
-const LISTING: [&str; 7] = ["listdir(", "scandir(", "iterdir(", "walk(", "readdir", "glob(", "Dir["];
+const LISTING: [&str; 9] = [
+    "listdir(",
+    "scandir(",
+    "iterdir(",
+    "walk(",
+    "readdir",
+    "glob(",
+    "Dir[",
+    "iter_modules(",
+    "walk_packages(",
+];
 /// By which it says where modules are found.
 const MODULES: [&str; 2] = ["sys.path", "addsitedir("];
 /// By which it starts other programs.
@@ -27,6 +38,7 @@ const SYSTEM: [&str; 9] = ["/bin", "/dev", "/etc", "/lib", "/proc", "/run", "/sy
 
 /// Where a program leads.
 pub struct Leads<'t> {
+    text: &'t str,
     literals: Vec<Literal<'t>>,
     /// where its names are looked for: where it runs and lies, and below that each directory that it names
     pub bases: Vec<PathBuf>,
@@ -38,6 +50,8 @@ pub struct Leads<'t> {
     pub whole: Vec<PathBuf>,
     /// directories that it names
     named: Vec<PathBuf>,
+    /// how many of the directories are where it runs and lies
+    own: usize,
 }
 
 impl<'t> Leads<'t> {
@@ -57,13 +71,13 @@ impl<'t> Leads<'t> {
         let (listed, modules) = (at(&LISTING), at(&MODULES));
         let whole = whole(&literals, bases);
         let named: Vec<PathBuf> = named.into_iter().map(|(dir, _)| dir).collect();
-        let mut bases = bases.to_vec();
+        let (own, mut bases) = (bases.len(), bases.to_vec());
         for dir in &named {
             if !bases.contains(dir) && bases.len() < MOST {
                 bases.push(dir.clone());
             }
         }
-        Self { literals, bases, listed, modules, whole, named }
+        Self { text, literals, bases, listed, modules, whole, named, own }
     }
 
     /// Names of files, each with whether it is one as it stands, there or not.
@@ -101,6 +115,16 @@ impl<'t> Leads<'t> {
                 || [".exists()", ".is_file()", ".is_dir()"].iter().any(|call| l.line.contains(call))
         };
         all.filter(is_asked).map(|l| (&*l.text, of_directory(l))).collect()
+    }
+
+    /// Names that it may ask for before there is anything of that name.
+    pub fn sought(&self) -> Sought {
+        sought::by(self.text, &self.literals)
+    }
+
+    /// Where it runs and lies, and the directories beside these that it names.
+    pub fn places(&self) -> [&[PathBuf]; 2] {
+        self.bases.split_at(self.own).into()
     }
 
     /// Patterns of files: as they stand, and those of an ending in each directory that is named (`join("conf", name + ".json")`).
@@ -185,7 +209,7 @@ fn may_lead(text: &str, there: &HashSet<OsString>) -> bool {
 }
 
 /// Without the steps up and down that are none.
-fn joined(base: &Path, text: &str) -> PathBuf {
+pub(super) fn joined(base: &Path, text: &str) -> PathBuf {
     let mut path = PathBuf::new();
     for part in base.join(text).components() {
         match part {
@@ -202,7 +226,7 @@ fn is_of_system(text: &str) -> bool {
 }
 
 /// The variable that a line gives a value to.
-fn variable_of(line: &str) -> Option<&str> {
+pub(super) fn variable_of(line: &str) -> Option<&str> {
     let (name, value) = line.split_once('=')?;
     let name = name.trim().rsplit([' ', '$', '@']).next()?;
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');

@@ -40,6 +40,7 @@ mod script_words;
 mod scripts;
 mod secrets;
 mod shell;
+mod sought;
 mod stamps;
 mod standing;
 mod states;

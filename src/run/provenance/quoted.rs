@@ -11,6 +11,8 @@ pub(super) const WRITTEN: [&str; 9] =
     [".log", ".pid", ".sock", ".out", ".db", ".sqlite", ".sqlite3", ".lock", ".tmp"];
 /// A longer text is no name.
 const LONGEST: usize = 200;
+/// Calls that put names together of what stands between commas.
+const JOINING: [&str; 6] = ["join(", "joinpath(", "Path(", "resolve(", "catfile(", "catdir("];
 
 /// A literal text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +26,11 @@ pub struct Literal<'t> {
     /// it stands behind a text that is a flag: `["serve", "--model-path", "models/tiny"]`
     pub is_of_flag: bool,
     /// the program says that it writes there
-    is_written: bool,
+    pub is_written: bool,
+    /// what alone stands between it and the text before it, in one line: a comma, or a stroke
+    between: Option<char>,
+    /// behind a call that puts names together: `join(HERE, "cfg")`
+    pub is_joined: bool,
 }
 
 /// Whether a file is such a program, by its first line, else by the ending of its name.
@@ -47,7 +53,7 @@ pub fn literals(text: &str) -> Vec<Literal<'_>> {
 
 fn of_line(line: &str) -> Vec<Literal<'_>> {
     let mut found = Vec::new();
-    let (mut rest, mut before) = (line, "");
+    let (mut rest, mut before, mut is_first) = (line, "", true);
     while let Some(at) = rest.find(['"', '\'', '`']) {
         let (quote, from) = (rest[at..].chars().next().unwrap_or('"'), at + 1);
         let Some(length) = rest[from..].find(quote) else { break };
@@ -58,11 +64,21 @@ fn of_line(line: &str) -> Vec<Literal<'_>> {
         let is_joined = lead.ends_with('+');
         let text = if is_joined { text.trim_start_matches('/') } else { text };
         let text = open_within(text);
-        if is_plain(&text) {
+        let between = if is_first { None } else { sign(lead) };
+        is_first = !is_plain(&text);
+        if !is_first {
             let called = called(lead);
             let is_of_flag = before.starts_with("--") && rest[..at].trim() == ",";
             let is_written = is_written(before, &text, after);
-            found.push(Literal { text, line, called, is_of_flag, is_written });
+            found.push(Literal {
+                text,
+                line,
+                called,
+                is_of_flag,
+                is_written,
+                between,
+                is_joined: joins(lead),
+            });
         }
         (rest, before) = (after, inner);
     }
@@ -72,6 +88,20 @@ fn of_line(line: &str) -> Vec<Literal<'_>> {
 /// Without letters that say of what kind the text behind them is: `open(f`.
 fn without_kind(before: &str) -> &str {
     before.trim_end_matches(|c: char| c.is_alphabetic()).trim_end()
+}
+
+/// Whether a call in a text puts names together.
+fn joins(lead: &str) -> bool {
+    JOINING.iter().any(|call| lead.contains(call))
+}
+
+/// The sign that alone stands between two texts: `"cfg", "x.json"`, `Path("cfg") / "x.json"`.
+fn sign(between: &str) -> Option<char> {
+    match between.trim_start().trim_start_matches(')').trim() {
+        "," => Some(','),
+        "/" => Some('/'),
+        _ => None,
+    }
 }
 
 /// The function whose call a text ends with.
@@ -133,7 +163,7 @@ fn is_written(before: &str, text: &str, after: &str) -> bool {
 }
 
 /// Whether a text begins with a mode of opening and its quote, and not with a name: `"wb"`, `">"`.
-fn is_mode(text: &str) -> bool {
+pub(super) fn is_mode(text: &str) -> bool {
     let mode: &str = text.split(['"', '\'']).next().unwrap_or_default();
     mode.len() <= 3 && mode.chars().all(|c| "rwaxbt+>".contains(c))
 }
@@ -150,6 +180,11 @@ impl Literal<'_> {
     /// Whether it may be the name of a file, if one is there: without an ending, or from the root of the file system.
     pub fn may_be_name(&self) -> bool {
         !self.is_written && !self.is_pattern() && (self.called.is_some() || self.text.contains(['.', '/']))
+    }
+
+    /// Whether nothing but such a sign stands between it and the text before it.
+    pub fn is_behind(&self, sign: char) -> bool {
+        self.between == Some(sign)
     }
 
     /// Whether it is an ending alone: `name + ".json"`.

@@ -13,6 +13,7 @@ use super::prefix::behind;
 use super::quoted;
 use super::script_words::{Place, Script, awaited_by};
 use super::shell::{Word, commands, made_by, read_by};
+use super::sought::Sought;
 use super::variants::spelled_out;
 
 /// Longer files are no scripts of people.
@@ -220,12 +221,8 @@ impl Reader<'_> {
     fn program(&mut self, text: &str, dirs: Vec<PathBuf>) {
         let leads = Leads::of(text, &self.bases(dirs));
         self.said.modules.extend(leads.modules.iter().cloned());
-        let mut script = Script {
-            reader: self,
-            bases: &leads.bases,
-            written: &BTreeSet::new(),
-            awaited: &BTreeSet::new(),
-        };
+        let Sought { names: sought, written, awaited } = leads.sought();
+        let mut script = Script { reader: self, bases: &leads.bases, written: &written, awaited: &awaited };
         // its name leaves open whether it reads there or writes
         let perhaps = Place::perhaps(true);
         for (name, is_sure) in leads.names() {
@@ -241,9 +238,8 @@ impl Reader<'_> {
             script.exists(name, is_directory);
         }
         for pattern in leads.patterns() {
-            if !script.matches(&pattern, perhaps) {
-                script.perhaps_matches(&pattern);
-            }
+            script.matches(&pattern, perhaps);
+            script.perhaps_matches(&pattern);
         }
         for dir in &leads.whole {
             script.whole(dir);
@@ -251,6 +247,7 @@ impl Reader<'_> {
         for dir in &leads.listed {
             script.all_of(dir, perhaps);
         }
+        script.sought(&sought, leads.places());
     }
 
     /// Where names are looked for, each once.
@@ -340,6 +337,10 @@ impl Reader<'_> {
         }
         self.said.paths.extend(files);
         true
+    }
+
+    pub(super) fn is_there(&self, word: &str) -> bool {
+        self.said.there.contains(word)
     }
 
     pub(super) fn is_absent(&self, word: &str) -> bool {
