@@ -52,6 +52,11 @@ fn a_file_that_comes_is_seen_wherever_a_script_looks_for_it() {
         ),
         (r#"(. "$PWD/local.env") 2>/dev/null"#, "local.env"),
         ("more=$(cat extra.args 2>/dev/null)", "extra.args"),
+        ("more=$(cat extra 2>/dev/null); ls c.flag 2>/dev/null", "extra"),
+        ("if ls b.flag; then :; fi; grep -qs fast modes", "b.flag"),
+        ("grep -qs fast modes && mode=2", "modes"),
+        ("read -r mode 2>/dev/null <mode", "mode"),
+        ("[ \"$(find . -maxdepth 1 -name b.flag)\" ] && mode=2", "b.flag"),
         (r#"PATH="$PWD/bin:$PATH"; command -v tuner >/dev/null && tuner"#, "bin/tuner"),
     ] {
         let lab = lab("");
@@ -62,6 +67,35 @@ fn a_file_that_comes_is_seen_wherever_a_script_looks_for_it() {
         expect(&lab, "");
         write(&lab, name, "x=1\n");
         expect(&lab, &format!("measured before {name} was there"));
+        fs::remove_file(lab.path(name)).expect("removed");
+        expect(&lab, "");
+    }
+}
+
+#[test]
+fn the_first_file_of_a_name_with_an_open_part_is_seen() {
+    for (lines, name, pattern) in [
+        (
+            r#"STAGE=${STAGE:-prod}; [ -f "conf/$STAGE.env" ] && . "conf/$STAGE.env""#,
+            "conf/prod.env",
+            "conf/*.env",
+        ),
+        (r#"F="conf/$(echo a).env"; [ -f "$F" ] && . "$F""#, "conf/a.env", "conf/*.env"),
+        (r#"[ -f "./$(echo a).env" ] && . "./$(echo a).env""#, "a.env", "*.env"),
+        (r#"set -- "$@" $(cat conf/${STAGE}a.flags 2>/dev/null)"#, "conf/a.flags", "conf/*a.flags"),
+    ] {
+        let lab = lab("");
+        fs::create_dir(lab.path("conf")).expect("made");
+        // what it makes itself is its own
+        write(
+            &lab,
+            "engine.sh",
+            script(&format!("{lines}\n[ -f \"made.$(echo a)\" ] || touch \"made.$(echo a)\"")),
+        );
+        assert_eq!(exec(&lab), 2, "{lines}");
+        expect(&lab, "");
+        write(&lab, name, "--seed=1\n");
+        expect(&lab, &format!("measured before {pattern} was there"));
         fs::remove_file(lab.path(name)).expect("removed");
         expect(&lab, "");
     }

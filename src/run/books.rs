@@ -251,6 +251,9 @@ impl<'a> Books<'a> {
         let pairs = self.conditions.iter().zip(&now);
         let (mut changed, mut appeared) =
             pairs.map(|(begin, end)| between(begin, end)).next().unwrap_or_default();
+        if let Some((begin, end)) = self.conditions.iter().zip(&now).next() {
+            appeared.extend(self.came_unnamed(begin, end));
+        }
         let of_data = self.loads.iter().zip(self.conditions.iter().zip(&now));
         let others = of_data.filter(|(_, (begin, end))| begin.data != end.data);
         changed.extend(others.map(|(order, _)| moved::data(&order.profile, None)));
@@ -281,6 +284,14 @@ impl<'a> Books<'a> {
         let left = self.x.standing().settings(changed.iter().chain(&appeared).chain(&came));
         let changed = changed.into_iter().map(|what| self.in_full(what)).collect();
         Moves { changed, appeared, came, left }
+    }
+
+    /// What came to be of names that only might be asked for: once something is there they are no names any more.
+    fn came_unnamed(&self, begin: &Conditions, end: &Conditions) -> Vec<String> {
+        let standing = self.x.standing();
+        let is_unnamed = |name: &&String| !end.absent.contains(*name) && !end.files.contains_key(*name);
+        let came = begin.absent.iter().filter(is_unnamed).filter(|name| standing.held(name).is_some());
+        came.cloned().collect()
     }
 
     /// What it opened and what is not as it was then. Of what was read, by whomever, a person may have changed it; what was only written is

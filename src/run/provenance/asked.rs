@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use super::named::{may_be_shown, path_of};
-use super::script_words::{Place, Script, is_for_everybody};
+use super::named::{looks_like_a_file, may_be_shown, path_of};
+use super::script_words::{Place, Script, is_for_everybody, with_open_variables};
 use super::scripts::{ON_PATH, holds};
 use super::shell::{TESTS, Word, first_of, rest_of};
 use super::sought::Name;
@@ -20,31 +20,71 @@ const BY_AGE: [&str; 2] = ["-nt", "-ot"];
 const FOLLOWERS: [&str; 2] = ["readlink", "realpath"];
 /// Commands that say whether there is a program.
 const FINDERS: [&str; 3] = ["which", "type", "hash"];
-/// Commands that print files.
-const PRINTERS: [&str; 3] = ["cat", "head", "tail"];
+/// Commands that read files, or say whether they are there.
+const READERS: [&str; 12] =
+    ["cat", "head", "tail", "grep", "egrep", "fgrep", "sed", "awk", "wc", "ls", ".", "source"];
+/// Those of them whose first word says what is looked for in the files.
+const MATCHERS: [&str; 5] = ["grep", "egrep", "fgrep", "sed", "awk"];
 /// Names that one program may ask for, there or not, that count.
 const MOST_SOUGHT: usize = 256;
 
-impl Script<'_, '_, '_> {
+impl<'s> Script<'_, '_, 's> {
     /// `[ -f slow.flag ]`, `readlink current`, `command -v tuner`, `cat extra.args`
     pub fn asked_for(&mut self, words: &[Word]) {
         let first = first_of(words);
         let texts: Vec<&str> = words.iter().filter(|w| !w.is_written).map(|w| w.text.as_str()).collect();
+        for word in words.iter().filter(|w| w.is_read) {
+            self.read_if_there(&word.text);
+        }
         if TESTS.contains(&first) {
             self.tested(&texts);
         } else if FOLLOWERS.contains(&first) {
             self.followed(&texts);
-        } else if first == "ls" && texts.iter().any(|w| holds(w, 't')) {
-            self.listed_by_age(&texts);
-        } else if PRINTERS.contains(&first) {
-            // what stands for the end of a text has no ending
-            for word in texts.iter().filter(|w| !w.starts_with('-') && w.contains(['.', '/'])) {
-                self.perhaps_missing(word);
+        } else if READERS.contains(&first) {
+            if first == "ls" && texts.iter().any(|w| holds(w, 't')) {
+                self.listed_by_age(&texts);
             }
+            for word in read_words(first, &texts) {
+                self.read_if_there(word);
+            }
+        } else if first == "find" {
+            self.looked_for(&texts);
         } else if let Some(at) = texts.iter().position(|w| FINDERS.contains(w) || *w == "-v") {
             let is_asked = at > 0 && texts[at - 1] == "command" || FINDERS.contains(&first);
             for name in texts[at + 1..].iter().filter(|w| is_asked && !w.starts_with('-')) {
                 self.program_asked_for(name);
+            }
+        }
+    }
+
+    /// `cat extra.args`, `grep -qs fast modes`, `read -r line <mode`
+    fn read_if_there(&mut self, word: &str) {
+        let is_plain = |c: char| c.is_alphanumeric() || "._-+/@~$:,={}".contains(c);
+        // a name without an ending says no more than that of a place
+        let is_path = word.contains(['.', '/']);
+        if word.chars().all(is_plain) && (is_path || use_of(word) == Use::Read && !word.contains('=')) {
+            self.perhaps_missing(word);
+        }
+    }
+
+    /// `find . -name turbo.flag`
+    fn looked_for(&mut self, words: &[&str]) {
+        let at = words.iter().position(|w| *w == "find").map_or(words.len(), |at| at + 1);
+        let dirs: Vec<&str> =
+            words[at..].iter().copied().take_while(|w| !w.starts_with(['-', '(', '!', '\\'])).collect();
+        // what it removes is left over
+        if words.iter().any(|w| *w == "-delete" || *w == "rm") {
+            return;
+        }
+        for [option, name] in words[at..].array_windows() {
+            for dir in dirs.iter().filter(|_| ["-name", "-path"].contains(option)) {
+                let name = format!("{}/{name}", dir.trim_end_matches('/'));
+                let name = name.trim_start_matches("./");
+                if globs::is_one(name) {
+                    self.perhaps_matches_none(name, name);
+                } else {
+                    self.perhaps_missing(name);
+                }
             }
         }
     }
@@ -116,8 +156,8 @@ impl Script<'_, '_, '_> {
     /// Whether what may be asked for is taken in.
     fn sought_at(&mut self, key: String, path: PathBuf, is_asked: bool) -> bool {
         if !path.exists() {
-            // a model of the hub would be one of two words
-            let key = if hub::is_name(&key) { format!("./{key}") } else { key };
+            // a model of the hub has a name of two words too
+            let key = if hub::is_name(&key) && !looks_like_a_file(&key) { format!("./{key}") } else { key };
             if self.reader.is_absent(key.trim_start_matches("./")) {
                 return false;
             }
@@ -186,8 +226,20 @@ impl Script<'_, '_, '_> {
         }
     }
 
+    /// A name with an open part (`conf/$STAGE.env`) that no file has yet in some of the directories in which it may lie.
+    fn perhaps_matches_none(&mut self, word: &str, pattern: &str) {
+        let is_own = self.written.contains(word) || self.awaited.contains(word);
+        let is_written = quoted::WRITTEN.iter().any(|end| pattern.ends_with(end));
+        if !is_own && !is_written && is_read_there(pattern) {
+            self.matches_nothing(pattern, self.bases_of(word));
+        }
+    }
+
     /// A file that is not there, and changes what a script does once it is.
     pub fn perhaps_missing(&mut self, word: &str) {
+        if let Some(pattern) = with_open_variables(rest_of(word)) {
+            return self.perhaps_matches_none(word, &pattern);
+        }
         let places = self.places(word);
         let is_made = |name: &str| {
             self.written.contains(name)
@@ -233,6 +285,11 @@ impl Script<'_, '_, '_> {
         }
     }
 
+    /// In which directories a word may stand for something.
+    fn bases_of(&self, word: &str) -> &'s [PathBuf] {
+        if word.starts_with('$') { self.bases } else { &self.bases[..1.min(self.bases.len())] }
+    }
+
     /// Where a word may stand for something, there or not, each with its name: behind a variable, most often the script's own directory, in
     /// each of those that the script is in.
     fn places(&self, word: &str) -> Vec<(String, PathBuf)> {
@@ -240,7 +297,7 @@ impl Script<'_, '_, '_> {
         if !may_be_named(name) {
             return Vec::new();
         }
-        let bases = if word.starts_with('$') { self.bases } else { &self.bases[..1.min(self.bases.len())] };
+        let bases = self.bases_of(word);
         let mut found: Vec<(String, PathBuf)> = Vec::new();
         for base in bases {
             let path = base.join(name.trim_start_matches("./"));
@@ -255,9 +312,17 @@ impl Script<'_, '_, '_> {
     }
 }
 
-/// Whether engines read what lies there, by all of its name.
+/// The words behind a reading command that may be files.
+fn read_words<'w>(first: &str, words: &[&'w str]) -> impl Iterator<Item = &'w str> {
+    let at = words.iter().position(|w| *w == first).map_or(words.len(), |at| at + 1);
+    let says = MATCHERS.contains(&first) && !words.iter().any(|w| ["-e", "-f"].contains(w));
+    let names: Vec<&str> = words[at..].iter().copied().filter(|w| !w.starts_with('-')).collect();
+    names.into_iter().skip(usize::from(says))
+}
+
+/// Whether engines read what is called so, and where it lies.
 fn is_read_there(name: &str) -> bool {
-    name.split('/').all(|part| use_of(part) == Use::Read)
+    name.rsplit('/').take(2).all(|part| use_of(part) == Use::Read)
 }
 
 fn may_be_named(name: &str) -> bool {

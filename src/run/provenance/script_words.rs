@@ -305,7 +305,7 @@ impl Script<'_, '_, '_> {
 }
 
 /// A name with an asterisk for each variable in it whose value the script does not say: `env/$STAGE.sh` is one of them.
-fn with_open_variables(name: &str) -> Option<String> {
+pub(super) fn with_open_variables(name: &str) -> Option<String> {
     if !name.contains('$') || name.starts_with('$') {
         return None;
     }

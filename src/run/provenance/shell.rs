@@ -22,6 +22,8 @@ pub struct Word {
     pub text: String,
     /// behind `>`: the script writes it
     pub is_written: bool,
+    /// behind `<`: a command reads it
+    pub is_read: bool,
 }
 
 /// Stands for what a command within a word prints.
@@ -76,6 +78,9 @@ struct Line {
     /// a word has begun, maybe an empty one
     begun: bool,
     writes: bool,
+    reads: bool,
+    /// the next word says where a text within the script ends
+    ends_text: bool,
 }
 
 impl Line {
@@ -96,7 +101,7 @@ impl Line {
                     self.ends_word();
                     // `>&2`, `>|file`
                     if !(self.writes && matches!(c, '&' | '|')) {
-                        self.writes = false;
+                        (self.writes, self.reads, self.ends_text) = (false, false, false);
                         self.ends_command(to);
                     }
                 }
@@ -107,6 +112,10 @@ impl Line {
                     }
                     self.ends_word();
                     self.writes = c == '>';
+                    let behind = rest.trim_start_matches('<');
+                    let signs = usize::from(c == '<') * (rest.len() - behind.len());
+                    rest = behind.strip_prefix('-').filter(|_| signs == 1).unwrap_or(&rest[signs..]);
+                    (self.reads, self.ends_text) = (c == '<' && signs == 0, signs == 1);
                 }
                 c => {
                     self.word.push(c);
@@ -120,8 +129,11 @@ impl Line {
 
     fn ends_word(&mut self) {
         if std::mem::take(&mut self.begun) {
-            let is_written = std::mem::take(&mut self.writes);
-            self.words.push(Word { text: std::mem::take(&mut self.word), is_written });
+            let (is_written, is_read) = (std::mem::take(&mut self.writes), std::mem::take(&mut self.reads));
+            let text = std::mem::take(&mut self.word);
+            if !std::mem::take(&mut self.ends_text) {
+                self.words.push(Word { text, is_written, is_read });
+            }
         }
     }
 
@@ -206,5 +218,6 @@ mod tests {
             ["dirname $0", "cd $_", "pwd", "dirname $0", "H=$_", ". $_/x in"]
         );
         assert_eq!(read("$( ( ./a ) ; ./b"), ["./a", "./b"]);
+        assert_eq!(read("cat <<EOF >out\ncat <<-'E' a\ncat <<<b <c"), ["cat >out", "cat a", "cat b c"]);
     }
 }

@@ -47,7 +47,7 @@ pub fn spelled_out(commands: Vec<Vec<Word>>) -> Vec<Vec<Word>> {
 }
 
 /// The variables that a command gives values to: `A=b`, `A+=b`, `for a in b c`, `: ${A:=b}`.
-fn given(command: &[Word]) -> Vec<(&str, &str)> {
+pub(super) fn given(command: &[Word]) -> Vec<(&str, &str)> {
     let texts = || command.iter().map(|word| word.text.as_str());
     if let [first, name, of, values @ ..] = command
         && (first.text.as_str(), of.text.as_str()) == ("for", "in")
@@ -66,7 +66,7 @@ fn given(command: &[Word]) -> Vec<(&str, &str)> {
     assigned.chain(set).collect()
 }
 
-fn is_name(text: &str) -> bool {
+pub(super) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
@@ -76,7 +76,10 @@ fn spell(word: &Word, values: &Values<'_>, at: usize) -> Vec<Word> {
         let Some(next) = replaced(&text, values, at) else { break };
         text = next;
     }
-    braces(&text).into_iter().map(|text| Word { text, is_written: word.is_written }).collect()
+    braces(&text)
+        .into_iter()
+        .map(|text| Word { text, is_written: word.is_written, is_read: word.is_read })
+        .collect()
 }
 
 /// With the first variable in it replaced that has a value here.
