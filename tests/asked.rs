@@ -220,3 +220,16 @@ fn a_file_that_comes_is_seen_by_programs_of_other_languages() {
         }
     }
 }
+
+#[test]
+fn a_variable_that_a_script_sets_once_stands_for_its_value_alone() {
+    let lab = lab("");
+    write(&lab, "conf/big.env", "A=1\n");
+    write(&lab, "conf/small.env", "A=1\n");
+    write(&lab, "engine.sh", script("X=big; cat \"conf/${X}.env\" >/dev/null\n. ./conf/$X.env"));
+    assert_eq!(exec(&lab), 2);
+    write(&lab, "conf/small.env", "A=2\n");
+    expect(&lab, "");
+    write(&lab, "conf/big.env", "A=2\n");
+    expect(&lab, "conf/big.env changed since it was measured");
+}

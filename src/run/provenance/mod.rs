@@ -39,6 +39,7 @@ mod roots;
 mod script_words;
 mod scripts;
 mod secrets;
+mod settled;
 mod shell;
 mod sought;
 mod stamps;

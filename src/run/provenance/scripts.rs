@@ -12,6 +12,7 @@ use super::places::{activated, gone_to, in_variable};
 use super::prefix::behind;
 use super::quoted;
 use super::script_words::{Place, Script, awaited_by};
+use super::settled::put_in;
 use super::shell::{Word, commands, made_by, read_by};
 use super::sought::Sought;
 use super::variants::spelled_out;
@@ -282,7 +283,7 @@ impl Reader<'_> {
     }
 
     fn text(&mut self, text: &str, dirs: Vec<PathBuf>) {
-        let all = spelled_out(commands(text));
+        let all = spelled_out(put_in(commands(text), text));
         self.said.texts.insert(text.to_owned());
         let mut bases = vec![self.ground.study_dir.to_owned()];
         bases.extend(dirs);
