@@ -273,3 +273,29 @@ fn what_is_exchanged_while_it_is_read_and_put_back_is_measured_again() {
         expect(&lab, "");
     }
 }
+
+#[test]
+fn one_more_module_where_a_launch_goes_through_all_is_another_engine() {
+    let lab =
+        Lab::with(&crate::conditions::STUDY.replace("WORDS", "python3 app/serve.py").replace("LINES", ""));
+    let sim = binary();
+    write(
+        &lab,
+        "app/serve.py",
+        format!(
+            "import os, sys\nd = ''.join(['plug', 'ins'])\nfor f in sorted(os.listdir(d)):\n    \
+             if f.endswith('.py'): exec(open(os.path.join(d, f)).read())\nimport near\n\
+             os.execv('{sim}', ['{sim}', 'sim', '--model', sys.argv[1], '--host', sys.argv[2], '--port', sys.argv[3]])\n"
+        ),
+    );
+    write(&lab, "app/near.py", "");
+    write(&lab, "plugins/a.py", "X = 1\n");
+    assert_eq!(exec(&lab), 2);
+    expect(&lab, "");
+    write(&lab, "app/other.py", "X = 1\n");
+    expect(&lab, "");
+    write(&lab, "plugins/b.py", "X = 1\n");
+    expect(&lab, "plugins/*, which its launch opened, changed since it was measured");
+    fs::remove_file(lab.path("plugins/b.py")).expect("removed");
+    expect(&lab, "");
+}

@@ -24,6 +24,7 @@ mod leads;
 mod leaves;
 mod libraries;
 mod limits;
+mod listed;
 mod literal;
 mod loose;
 mod machine;

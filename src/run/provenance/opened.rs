@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use super::build::is_shared_by_all;
 use super::eyes::{self, Eyes, joined};
+use super::listed;
 use super::quoted::WRITTEN;
 use crate::disk;
 
@@ -23,8 +24,6 @@ const MOST_FILES: usize = 20_000;
 const DEEPEST: usize = 8;
 /// Ways that links lead to one directory.
 const MOST_WAYS: usize = 4;
-/// Entries of a directory whose list counts.
-const MOST_LISTED: usize = 256;
 /// Longer files are not read as they are opened: of libraries and weights their stamps tell what was written.
 const LONGEST_READ: u64 = 1 << 20;
 /// New names that are written down of one launch.
@@ -38,11 +37,14 @@ pub struct Ground {
     pub others: BTreeSet<PathBuf>,
     /// what is known by an identity of its own: the model, the data of loads, and what is measured
     pub spared: Vec<PathBuf>,
+    /// where Python looks for modules
+    pub modules: BTreeSet<PathBuf>,
 }
 
 /// What a launch opens, seen from before it begins.
 pub struct Opened {
     study_dir: PathBuf,
+    modules: BTreeSet<PathBuf>,
     before: Arc<Before>,
     eyes: io::Result<Eyes>,
 }
@@ -83,7 +85,8 @@ impl Opened {
     pub fn begin(ground: Ground) -> Self {
         let before = Arc::new(Before::of(&ground));
         let eyes = Eyes::on(before.clone());
-        Self { study_dir: ground.study_dir, before, eyes }
+        let modules = ground.modules.iter().filter_map(|dir| dir.canonicalize().ok()).collect();
+        Self { study_dir: ground.study_dir, modules, before, eyes }
     }
 
     /// What was opened until a moment (`None`: until now): files that were there before, new ones, and directories that were listed.
@@ -126,19 +129,18 @@ impl Opened {
         (was_there || path.is_file()).then_some(!was_there)
     }
 
-    /// Whether a directory was gone through for the files in it: some of them were read, and it holds no modules, which every start of
-    /// Python looks for by a list.
+    /// Whether a directory was gone through for the files in it.
     fn is_list(&self, dir: &Path, files: &BTreeSet<File>) -> bool {
         let Some(ways) = self.before.dirs.get(dir) else { return false };
         let shown: Vec<String> = ways.iter().filter_map(|way| self.shown(way)).collect();
-        let is_in = |f: &File| {
-            !f.is_new && f.name.rsplit_once('/').is_some_and(|(at, _)| shown.iter().any(|way| way == at))
+        let was_opened = |name: &str| {
+            let is_it = |f: &File| {
+                let of_dir = f.name.rsplit_once('/').filter(|(_, of)| *of == name);
+                !f.is_new && of_dir.is_some_and(|(at, _)| shown.iter().any(|way| way == at))
+            };
+            files.iter().any(is_it)
         };
-        let entries = fs::read_dir(dir).into_iter().flatten().flatten().take(MOST_LISTED + 1);
-        let inner: Vec<PathBuf> = entries.map(|e| e.path()).collect();
-        let is_of_python =
-            |path: &PathBuf| path.extension().is_some_and(|e| e == "py") || path.ends_with("__pycache__");
-        files.iter().any(is_in) && inner.len() <= MOST_LISTED && !inner.iter().any(is_of_python)
+        listed::is_gone_through(dir, self.modules.contains(dir), was_opened)
     }
 
     /// What came to be: of what was opened, and directories, whose names end in `/`.
@@ -370,7 +372,7 @@ mod tests {
         std::os::unix::fs::symlink("conf/a.ini", dir.path().join("now")).expect("linked");
         let study_dir = dir.path().to_owned();
         let spared = vec![study_dir.join("model")];
-        let opened = Opened::begin(Ground { study_dir: study_dir.clone(), others: BTreeSet::new(), spared });
+        let opened = Opened::begin(Ground { study_dir: study_dir.clone(), spared, ..Ground::default() });
         for name in [
             "now",
             "conf/b.ini",

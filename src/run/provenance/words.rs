@@ -95,6 +95,17 @@ impl<'a> Words<'a> {
         said
     }
 
+    /// Where a configuration's Python looks for modules, as far as texts tell: beside its scripts, and where these say.
+    pub fn module_dirs(&self, config: &Config) -> BTreeSet<PathBuf> {
+        let command = command::to_read(config);
+        let said = self.said(&command, &config.engine.serve);
+        let words = command.iter().map(|word| self.study_dir.join(word)).filter(|path| path.is_file());
+        let scripts = words
+            .chain(said.paths.iter().filter(|path| path.extension().is_some_and(|e| e == "py")).cloned());
+        let beside = scripts.filter_map(|path| Some(path.canonicalize().ok()?.parent()?.to_owned()));
+        beside.chain(said.modules.iter().cloned()).collect()
+    }
+
     fn named_by_modules(&self, serve: &str, said: &Said) -> BTreeSet<PathBuf> {
         let words = shell_words::split(serve).unwrap_or_default();
         let words = prefix::behind(&words);
