@@ -17,6 +17,8 @@ pub const PORT: &str = "port in use";
 pub const ENGINE_NOT_FOUND: &str = "engine not found";
 /// It is there, and this machine does not run it.
 pub const ENGINE_NOT_RUN: &str = "engine cannot be run";
+/// A file that the engine, or the script that starts it, asks for is not there.
+pub const MISSING_FILE: &str = "missing file";
 /// A card is no longer there, or its memory is broken.
 pub const GPU_LOST: &str = "GPU lost";
 /// The cards are there, and what joins them is not up yet, or no more.

@@ -125,7 +125,18 @@ impl Witness<'_> {
         let told = match_first(log, lines, self.patterns);
         let told = self.refused(log, lines, told.as_ref()).or(told);
         let of_cause = told.as_ref().is_some_and(|f| !class::is_consequence(&f.class));
-        if of_cause { told } else { self.hungry(lines).or_else(|| self.trapped(told.as_ref())).or(told) }
+        if of_cause {
+            return told;
+        }
+        let by_kernel = self.hungry(lines).or_else(|| self.trapped(told.as_ref()));
+        by_kernel.or(told).or_else(|| self.missing(log, lines))
+    }
+
+    /// A tool's last word about a file, where nothing before it speaks of an error.
+    fn missing(&self, log: &Said, lines: &Lines<'_>) -> Option<Failure> {
+        let (at, last) = lines.last(1).next().filter(|_| self.moment == Moment::Start)?;
+        let is_cause = shell::misses_file(self.exit?, last) && line_that_matters(lines) == Some(at);
+        is_cause.then(|| Failure::new(class::MISSING_FILE, log.line(at)))
     }
 
     /// What the log says before counts, unless that is no cause, or a program that its script did without.

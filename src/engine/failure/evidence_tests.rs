@@ -72,6 +72,23 @@ fn a_program_that_a_script_misses_last_is_the_engine() {
 }
 
 #[test]
+fn a_file_that_a_start_script_ends_without_is_missing() {
+    let found = |log: &str, exit| examine(log, Some(exit), Moment::Start).failure;
+    let missed = "cat: x.json: No such file or directory\n";
+    let failure = found(&format!("loading\n{missed}"), Exit::Code(1));
+    assert_eq!((failure.class.as_str(), failure.line.as_str()), ("missing file", missed.trim_end()));
+    // it went on, or ended of something else
+    for (log, exit, class) in [
+        (format!("{missed}bye\n"), Exit::Code(1), "unknown (exit code 1)"),
+        (format!("ValueError: no\n{missed}"), Exit::Code(1), "unknown (exit code 1)"),
+        (format!("{missed}CUDA out of memory\n"), Exit::Code(1), "out of GPU memory"),
+        (missed.to_owned(), Exit::Signal(11), "crash (SIGSEGV)"),
+    ] {
+        assert_eq!(found(&log, exit).class, class, "{log}");
+    }
+}
+
+#[test]
 fn a_crash_behind_a_shell_is_one_and_shows_what_it_said() {
     let threw = "terminate called after throwing an instance of 'std::out_of_range'\n  what():  vector::_M_range_check: no\n";
     for shell in

@@ -8,7 +8,7 @@ use super::class;
 use super::pattern::FailurePattern;
 
 /// Broken machines: asked before an engine's own patterns, which would see only what follows from them.
-const MACHINE: [(&str, &str); 9] = [
+const MACHINE: [(&str, &str); 10] = [
     (
         class::GPU_LOST,
         r"GPU (?:has )?fallen off the bus|GPU is lost|Unable to determine the device handle for GPU|uncorrectable ECC error|cudaErrorECCUncorrectable",
@@ -31,7 +31,12 @@ const MACHINE: [(&str, &str); 9] = [
     ),
     (
         class::THREADS,
-        r"can't start new thread|(?:pthread_create|fork|clone|(?:start|create|spawn) (?:a )?(?:new )?(?:thread|process))\b.*Resource temporarily unavailable|unable to create (?:new )?native thread",
+        r"can't start new thread|(?:pthread_create|fork|clone|(?:start|create|spawn) (?:a )?(?:new )?(?:thread|process)|[Tt]hread creation failed)\b.*[Rr]esource temporarily unavailable|unable to create (?:new )?native thread|^\S+: (?:line )?\d+: Cannot fork$",
+    ),
+    // what C++ and Python throw where a fork or a thread was refused; Python says the same of files that would have to be waited for
+    (
+        class::THREADS,
+        r"(what\(\): +(?:thread\b.*: )?Resource temporarily unavailable)$|\b(?:os\.fork|_?fork_exec)\(.*\n(?:[ \t].*\n){0,16}?(BlockingIOError: \[Errno 11\].*)$",
     ),
     (
         class::GPU_MEMORY_TAKEN,
@@ -186,7 +191,7 @@ const TABLE: [(&str, &str); 58] = [
         r"^(\S*\b(?:timeout|nohup|stdbuf|env|nice|setsid|taskset|ionice|chrt|numactl|prlimit|setpriv|flock|unshare|chroot|runuser|time|xargs): (?:failed to (?:run command|execute) |execution of |cannot run )?[`'‘]?[^\s:]+?['’]?: No such file or directory|sudo: \S+: command not found|.*\btini\b.* exec \S+ failed: No such file or directory)$(?:\n.*){0,2}\s*\z",
     ),
     (
-        "missing file",
+        class::MISSING_FILE,
         r"FileNotFoundError: (.+)|chat template string \(.+\) appears path-like, but doesn't exist|error while loading shared libraries: (.+)|version `GLIBC\w*[\d.]+' not found|ModuleNotFoundError: (.+)|ImportError: (.+: cannot open shared object file.*)|failed to be opened\. Reason: (.*No such file.*)|\b\w+ is not installed\. Please install|can't open file '([^']+)'|command not found|: not found$",
     ),
     (class::WORKER_LOST, r"(?:Engine core|Worker) proc \S+ died unexpectedly"),

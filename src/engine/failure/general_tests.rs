@@ -142,6 +142,23 @@ fn what_other_languages_and_the_machine_say_is_understood() {
         ),
         ("RuntimeError: can't start new thread\n", class::THREADS, "new thread"),
         (
+            "libgomp: Thread creation failed: Resource temporarily unavailable\n",
+            class::THREADS,
+            "Thread creation",
+        ),
+        (
+            "terminate called after throwing an instance of 'std::system_error'\n  what():  Resource temporarily unavailable\n",
+            class::THREADS,
+            "what()",
+        ),
+        ("sh: 1: Cannot fork\n", class::THREADS, "Cannot fork"),
+        (
+            "Traceback (most recent call last):\n  File \"/x/popen_fork.py\", line 62, in _launch\n    self.pid = os.fork()\n               \
+             ^^^^^^^^^\nBlockingIOError: [Errno 11] Resource temporarily unavailable\n",
+            class::THREADS,
+            "BlockingIOError",
+        ),
+        (
             "OpenBLAS blas_thread_init: pthread_create failed for thread 3 of 64: Resource temporarily unavailable\n",
             class::THREADS,
             "thread 3",

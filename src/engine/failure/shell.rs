@@ -26,6 +26,10 @@ static CANNOT_RUN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     )
     .ok()
 });
+/// `cat: x.json: No such file or directory`, `start.sh: 3: .: cannot open ./x.env: No such file`; what removes a file misses none.
+static ASKS_FOR: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^(?P<who>[\w./+-]+): (?:\S.*: |[Cc]annot .*)No such file(?: or directory)?$").ok()
+});
 /// `start.sh: line 2: 11717 Aborted    (core dumped) vllm serve`
 static OBITUARY: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
@@ -50,6 +54,13 @@ pub(super) fn refused(exit: Exit, last: &str) -> Option<&'static str> {
 /// Whether a line says of any program that it is not there or cannot be run.
 pub(super) fn refuses(line: &str) -> bool {
     is(MISSES.as_ref(), line) || is(CANNOT_RUN.as_ref(), line)
+}
+
+/// Whether a start that ended with an error of its own did so because a tool or a shell misses a file, as it says last.
+pub(super) fn misses_file(exit: Exit, last: &str) -> bool {
+    let of_tool = matches!(exit, Exit::Code(1..NOT_RUN));
+    let asked = ASKS_FOR.as_ref().and_then(|asks| asks.captures(last)).filter(|_| of_tool);
+    asked.is_some_and(|found| !["rm", "rmdir", "unlink"].contains(&&found["who"]))
 }
 
 /// Whether a line says no more than by which signal a program ended.
@@ -93,6 +104,24 @@ mod tests {
             (126, "OSError: [Errno 13] Permission denied: '/x'", None),
         ] {
             assert_eq!(refused(Exit::Code(code), last), class, "{last}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_a_tool_misses_is_missed_where_it_ends_with_that() {
+        for last in [
+            "cat: tokenizer.json: No such file or directory",
+            "ls: cannot access 'x': No such file or directory",
+            "/bin/sed: can't read x: No such file or directory",
+            "start.sh: line 3: model.txt: No such file or directory",
+            "./start.sh: 3: .: cannot open ./x.env: No such file",
+        ] {
+            assert!(misses_file(Exit::Code(1), last) && misses_file(Exit::Code(2), last), "{last}");
+            let otherwise = [Exit::Code(0), Exit::Code(137), Exit::Code(127), Exit::Signal(11)];
+            assert!(otherwise.into_iter().all(|exit| !misses_file(exit, last)), "{last}");
+        }
+        for last in ["rm: cannot remove 'x': No such file or directory", "No such file or directory: x"] {
+            assert!(!misses_file(Exit::Code(1), last), "{last}");
         }
     }
 
