@@ -2,8 +2,8 @@
 //! installed package, as tuned settings are. A sweep asks the kernel for every recorded file and reads the few that may be others.
 //!
 //! A file is taken to be what its record says where its size is, and where it was neither written nor changed in any other way since
-//! the record was. Where a whole environment was copied or linked anew, all of its files were: then the ones of the recorded size and
-//! time are believed, since reading them takes longer than anybody waits.
+//! the record was. Where a whole environment was copied or linked anew, or its installer wrote records first, all of its files were: then
+//! the ones of the recorded size and time are believed, since reading them takes longer than anybody waits.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, Metadata};
@@ -18,7 +18,7 @@ use crate::disk::{self, Which, hex};
 
 /// Seconds that may lie between an installer's files and its record of them.
 const GRAIN: i64 = 2;
-/// Bytes of files that are read because the kernel alone says that they were changed.
+/// Bytes of files of one [`Doubt`] that are read.
 const MOST_BYTES: u64 = 64 << 20;
 /// Larger files are known by their time and some of their bytes.
 const WHOLE: u64 = 64 << 20;
@@ -64,7 +64,8 @@ pub fn sweep(site: &Path) -> Arc<Sweep> {
 
 fn all(site: &Path) -> Sweep {
     let mut sweep = Sweep::default();
-    let (mut recorded, mut doubted) = (BTreeSet::new(), Vec::new());
+    let mut recorded = BTreeSet::new();
+    let mut doubted: BTreeMap<Doubt, Vec<(String, Recorded, u64)>> = BTreeMap::new();
     for info in fs::read_dir(site).into_iter().flatten().flatten() {
         let name = info.file_name().to_string_lossy().into_owned();
         let record = info.path().join("RECORD");
@@ -76,7 +77,9 @@ fn all(site: &Path) -> Sweep {
             match file.state(site, &own) {
                 State::AsRecorded => {}
                 State::Other(what) => found.push((file.name.clone(), what)),
-                State::Doubted(bytes) => doubted.push((name.clone(), file.clone(), bytes)),
+                State::Doubted(why, bytes) => {
+                    doubted.entry(why).or_default().push((name.clone(), file.clone(), bytes));
+                }
             }
         }
         recorded.extend(files.into_iter().map(|file| file.name));
@@ -88,13 +91,12 @@ fn all(site: &Path) -> Sweep {
             sweep.patched.insert(name, found);
         }
     }
-    if doubted.iter().map(|(_, _, size)| size).sum::<u64>() <= MOST_BYTES {
-        for (info, file, _) in doubted {
-            let is = file.other(site);
-            sweep.patched.entry(info).or_default().extend(is.map(|is| (file.name, is)));
-        }
-        sweep.patched.retain(|_, files| !files.is_empty());
+    doubted.retain(|_, files| files.iter().map(|(_, _, size)| size).sum::<u64>() <= MOST_BYTES);
+    for (info, file, _) in doubted.into_values().flatten() {
+        let is = file.other(site);
+        sweep.patched.entry(info).or_default().extend(is.map(|is| (file.name, is)));
     }
+    sweep.patched.retain(|_, files| !files.is_empty());
     sweep.added = added(site, &recorded);
     sweep
 }
@@ -111,8 +113,19 @@ struct Recorded {
 enum State {
     AsRecorded,
     Other(String),
-    /// of the recorded size and time, and yet something was done to it; its size
-    Doubted(u64),
+    /// of the recorded size and about the recorded time, and yet something may have been done to it; its size
+    Doubted(Doubt, u64),
+}
+
+/// Why a file is read. Those of one kind may be many through no fault of the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Doubt {
+    /// written at once after its record, as by `pip install … && sed -i …`
+    Written,
+    /// changed in some other way at once after it, or in the same instant
+    Soon,
+    /// changed later
+    Since,
 }
 
 impl Recorded {
@@ -143,8 +156,8 @@ impl Recorded {
         if self.size != Some(meta.size()) || is_later {
             return self.other(site).map_or(State::AsRecorded, State::Other);
         }
-        let was_touched = meta.ctime() > record.ctime() + GRAIN && meta.size() <= WHOLE;
-        if was_touched { State::Doubted(meta.size()) } else { State::AsRecorded }
+        let doubt = Doubt::of(&meta, record).filter(|_| meta.size() <= WHOLE);
+        doubt.map_or(State::AsRecorded, |why| State::Doubted(why, meta.size()))
     }
 
     fn now(&self, site: &Path) -> State {
@@ -157,6 +170,18 @@ impl Recorded {
         // hashes are compared by their beginning: an identity has forty digits
         let as_recorded = hex_of(self.hash.as_deref()?).is_some_and(|hash| hash.starts_with(&now));
         (!as_recorded).then_some(now)
+    }
+}
+
+impl Doubt {
+    fn of(file: &Metadata, record: &Metadata) -> Option<Self> {
+        let written = |m: &Metadata| (m.mtime(), m.mtime_nsec());
+        let changed = |m: &Metadata| (m.ctime(), m.ctime_nsec());
+        if written(file) > written(record) {
+            return Some(Self::Written);
+        }
+        let is_soon = file.ctime() <= record.ctime() + GRAIN;
+        (changed(file) >= changed(record)).then_some(if is_soon { Self::Soon } else { Self::Since })
     }
 }
 
@@ -259,20 +284,19 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_keeps_its_size_and_time_is_read_where_the_kernel_says_that_it_was_changed() {
+    fn a_file_that_keeps_its_size_is_read_where_the_kernel_says_that_it_was_changed() {
         let dir = site();
         let path = dir.path().join("torch/a.py");
         let times = fs::metadata(&path).expect("there");
         let times = FileTimes::new().set_modified(times.modified().expect("a time"));
+        // at once after its record, as whoever installs and patches in one line does
         fs::write(&path, "2").expect("written");
+        assert_eq!(patched(dir.path()), ["torch/a.py"]);
         let file = fs::File::options().write(true).open(&path).expect("opens");
         file.set_times(times).expect("set");
-        // as if the record had been written long before
-        let record = fs::metadata(dir.path().join("torch-2.8.0.dist-info/RECORD")).expect("there");
-        let line = Recorded::of(RECORD.lines().next().expect("a line")).expect("reads");
-        let meta = fs::metadata(&path).expect("there");
-        assert!(meta.mtime() <= record.mtime() + 1 && line.size == Some(meta.size()));
-        assert!(line.other(dir.path()).is_some());
+        assert_eq!(patched(dir.path()), ["torch/a.py"]);
+        fs::write(&path, "1").expect("written");
+        assert_eq!(patched(dir.path()), [] as [&str; 0]);
     }
 
     #[test]
