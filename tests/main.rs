@@ -31,6 +31,7 @@ mod given;
 mod gpus;
 mod grammar;
 mod hidden;
+mod homes;
 mod house;
 mod hub;
 mod init;

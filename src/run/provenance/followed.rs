@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::named::{of_keys, path_of};
 use super::opened::{File, Ground, is_log};
 use super::standing::Standing;
-use super::{leaves, roots};
+use super::{homes, leaves, roots};
 use crate::journal::{Conditions, History, Moved, RunRecord};
 use crate::lang::sema::program::Via;
 use crate::plan::Config;
@@ -39,7 +39,17 @@ pub(super) fn other_opened(
 impl Standing<'_> {
     /// The files that a launch opened, with what they held then; those that count by their names are left out.
     pub fn opened(&self, files: BTreeSet<File>, made: &Conditions) -> BTreeMap<String, String> {
-        let is_named = |name: &str| made.files.contains_key(name) || made.absent.contains(name);
+        // they count below an inherited directory, wherever that is
+        let at_home = made.files.keys().chain(&made.absent).filter(|name| homes::holds(name));
+        let at_home: BTreeSet<PathBuf> = at_home
+            .filter_map(|name| path_of(name, self.study_dir))
+            .flat_map(|path| [path.canonicalize().ok(), Some(path)])
+            .flatten()
+            .collect();
+        let is_named = |name: &str| {
+            let path = self.study_dir.join(name);
+            made.files.contains_key(name) || made.absent.contains(name) || at_home.contains(&path)
+        };
         let others = files.into_iter().filter(|f| !is_named(&f.name));
         let held = |f: File| {
             let held = f.held.or_else(|| self.words.held(&f.name))?;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use glob::{Pattern, glob};
 
+use super::homes;
 use super::named::{may_be_shown, path_of};
 use crate::plan::config::short_hash;
 use crate::{disk, hub};
@@ -16,7 +17,8 @@ pub fn is_one(word: &str) -> bool {
     let (dir, name) = split(word);
     let is_open = |text: &str| text.contains(['*', '?']) || text.contains('[') && text.contains(']');
     let all = name.chars().all(|c| c == '*') && dir.is_empty();
-    is_open(name) && !is_open(dir) && !all && !word.contains(['$', '{', '|', '\\']) && may_be_shown(word)
+    let is_plain = !homes::rest_of(word).contains(['$', '{', '|', '\\']);
+    is_open(name) && !is_open(dir) && !all && is_plain && may_be_shown(word)
 }
 
 /// The files that match, in their order.

@@ -15,7 +15,12 @@ const COMPILERS: [&str; 3] = ["nvcc", "cc", "c++"];
 
 /// The inherited variables that count, by name, and the compilers that the `PATH` leads to. What is not set is `None`; what the
 /// configuration or the site states is not inherited and not in it.
-pub fn inherited(config: &Config, site: &Site, given_gpus: bool) -> BTreeMap<String, Option<String>> {
+pub fn inherited(
+    config: &Config,
+    site: &Site,
+    given_gpus: bool,
+    names_user: bool,
+) -> BTreeMap<String, Option<String>> {
     let mut out = BTreeMap::new();
     if matches!(config.engine.via, Via::Url(_) | Via::Container(_)) {
         return out;
@@ -27,11 +32,17 @@ pub fn inherited(config: &Config, site: &Site, given_gpus: bool) -> BTreeMap<Str
     if !caches::keeps_choices(config.engine.root()) || stated("PATH") {
         out.retain(|name, _| !COMPILERS.contains(&name.as_str()));
     }
+    if !names_user {
+        out.remove(USER);
+    }
     if given_gpus || config.engine.simulated() {
         out.remove(VISIBLE);
     }
     out
 }
+
+/// Who runs an engine. It counts where a start script names it.
+pub const USER: &str = "USER";
 
 const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 
@@ -49,6 +60,11 @@ pub fn here() -> BTreeMap<String, Option<String>> {
     let cuda = own("CUDA_HOME").and_then(|dir| real(Path::new(&dir)));
     let compilers =
         COMPILERS.map(|name| (name.to_owned(), which::which_global(name).ok().and_then(|p| real(&p))));
-    let variables = [("LD_LIBRARY_PATH", libraries), ("CUDA_HOME", cuda), (VISIBLE, env::var(VISIBLE).ok())];
+    let variables = [
+        ("LD_LIBRARY_PATH", libraries),
+        ("CUDA_HOME", cuda),
+        (VISIBLE, env::var(VISIBLE).ok()),
+        (USER, own(USER)),
+    ];
     variables.map(|(name, value)| (name.to_owned(), value)).into_iter().chain(compilers).collect()
 }

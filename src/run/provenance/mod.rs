@@ -19,6 +19,7 @@ mod eyes;
 mod folder;
 mod followed;
 mod globs;
+mod homes;
 mod inherited;
 mod leads;
 mod leaves;

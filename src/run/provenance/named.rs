@@ -10,9 +10,9 @@ use serde_json::Value as Json;
 
 use super::beside::is_reference;
 use super::elf;
-use super::globs;
 use super::scripts::is_of_system;
 use super::uses::{Use, is_of_keys, is_of_place, use_of};
+use super::{globs, homes};
 use crate::lang::sema::program::Site;
 use crate::lang::sema::schema::{Found, Kind};
 use crate::plan::{Config, command};
@@ -132,15 +132,12 @@ pub fn of_keys(config: &Config, site: &Site, study_dir: &Path) -> BTreeSet<PathB
     keys.filter_map(|(_, value)| path_of(value, study_dir)).filter(|path| path.is_file()).collect()
 }
 
-/// Where a word leads: a path as it stands, below the user's home, or below where engines run. `None` for what is there in any case
+/// Where a word leads: a path as it stands, below the user's home or another inherited directory, or below where engines run. `None` for what is there in any case
 /// (a device, the study's own directory and those above it) and for what perflab itself writes.
 pub fn path_of(word: &str, study_dir: &Path) -> Option<PathBuf> {
     let of_url = word.strip_prefix("file://").map(|path| path.replace("%20", " "));
     let word = of_url.as_deref().unwrap_or(word);
-    let path = match word.strip_prefix("~/") {
-        Some(rest) => PathBuf::from(std::env::var_os("HOME")?).join(rest),
-        None => study_dir.join(word),
-    };
+    let path = if homes::holds(word) { homes::path_of(word)? } else { study_dir.join(word) };
     let real = path.canonicalize().unwrap_or_else(|_| path.clone());
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let holds_us = study_dir.starts_with(&real) || home.starts_with(&real) || std::env::temp_dir() == real;

@@ -30,7 +30,7 @@ impl Stamps {
         let of = |word: &String| {
             if globs::is_one(word) {
                 let files = globs::files(word, study_dir);
-                return Some((stamps(&files), Way::to(study_dir.join(word).parent()?)));
+                return Some((stamps(&files), Way::to(path_of(word, study_dir)?.parent()?)));
             }
             path_of(word, study_dir).map(at)
         };

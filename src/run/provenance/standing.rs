@@ -107,7 +107,8 @@ impl<'a> Standing<'a> {
         let found = self.installed(&key);
         (now.build, now.libraries) = (found.build, found.libraries.as_ref().map(libraries::id));
         now.engine = key.1;
-        now.inherited = inherited::inherited(config, self.site, !now.gpus.is_empty());
+        let names_user = self.words.say_variable(config, inherited::USER);
+        now.inherited = inherited::inherited(config, self.site, !now.gpus.is_empty(), names_user);
         self.name(config, &mut now);
         now.container = self.image(&config.engine);
         if let Via::Url(url) = &config.engine.via {

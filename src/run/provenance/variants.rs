@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use super::homes;
 use super::shell::{Word, assigned};
 
-const HOME: &str = "HOME";
 /// Values of one variable that are tried.
 const MOST_VALUES: usize = 16;
 /// Variables within values within values.
@@ -18,7 +18,7 @@ type Values<'c> = BTreeMap<&'c str, Vec<&'c str>>;
 
 /// The commands of a script, and behind them those that they may stand for.
 pub fn spelled_out(commands: Vec<Vec<Word>>) -> Vec<Vec<Word>> {
-    let home = std::env::var(HOME).unwrap_or_default();
+    let inherited: Vec<_> = homes::all().collect();
     let mut values = Values::new();
     for (name, value) in commands.iter().flat_map(|command| given(command)) {
         let known = values.entry(name).or_default();
@@ -27,8 +27,8 @@ pub fn spelled_out(commands: Vec<Vec<Word>>) -> Vec<Vec<Word>> {
         }
     }
     // an engine has perflab's own
-    if !home.is_empty() {
-        values.entry(HOME).or_default().push(&home);
+    for (name, dir) in &inherited {
+        values.entry(name).or_default().push(dir);
     }
     let mut added = Vec::new();
     for command in &commands {
@@ -99,7 +99,7 @@ fn replaced(text: &str, values: &Values<'_>, at: usize) -> Option<String> {
         let known = values.get(name).and_then(|all| all.get(at).or(all.last()));
         // a variable that is made of itself: `PATH=bin:$PATH`
         if let Some(value) = known.filter(|value| !value.contains(&format!("${name}"))) {
-            return Some(format!("{}{value}{after}", &text[..start]));
+            return Some(format!("{}{}{after}", &text[..start], homes::before(name, value, after)));
         }
         from = start + 1;
     }

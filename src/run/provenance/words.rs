@@ -10,7 +10,7 @@ use super::beside::text_of;
 use super::build::Search;
 use super::named::Named;
 use super::scripts::{Ground, Said, Start};
-use super::{beside, configs, globs, named, prefix, scripts, states};
+use super::{beside, configs, globs, homes, named, prefix, scripts, states};
 use crate::hub;
 use crate::lang::Program;
 use crate::lang::sema::program::{Site, Via};
@@ -73,7 +73,22 @@ impl<'a> Words<'a> {
         found.there.extend(inner.there);
         found.absent.extend(inner.absent);
         found.perhaps_written.extend(inner.perhaps_written);
+        for names in [&mut found.there, &mut found.absent, &mut found.perhaps_written] {
+            *names =
+                std::mem::take(names).into_iter().map(|name| homes::named(name, self.study_dir)).collect();
+        }
         found
+    }
+
+    /// Whether a shell script of a configuration says this variable.
+    pub fn say_variable(&self, config: &Config, name: &str) -> bool {
+        let said = self.said(&command::to_read(config), &config.engine.serve);
+        let says = |text: &String| {
+            let mut behind = text.split('$').skip(1).map(|rest| rest.trim_start_matches('{'));
+            let is_all = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+            behind.any(|rest| rest.strip_prefix(name).is_some_and(is_all))
+        };
+        said.texts.iter().any(says)
     }
 
     /// What the scripts of a command name, and the modules that its serve line leads to.
