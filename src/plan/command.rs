@@ -50,7 +50,7 @@ pub struct Published {
 }
 
 /// The command that people copy: the serve words that hold `{host}` or `{port}` are left out with the option before them. In a text for a
-/// shell they are for people to fill in.
+/// shell, and where they stand alone, so that their place is what they mean, they are for people to fill in.
 pub fn to_copy(config: &Config) -> Command {
     let mut env = env(config, None);
     for (name, value) in &mut env {
@@ -163,12 +163,14 @@ fn serve_words(config: &Config, address: Option<Address<'_>>) -> Vec<String> {
         let places = word.contains("{host}") || word.contains("{port}");
         // a text for a shell is more than that
         if places && address.is_none() && !word.contains(char::is_whitespace) {
-            let after_option =
-                out.len() > 1 && out.last().is_some_and(|o| o.starts_with('-') && !o.contains('='));
-            if after_option && !word.starts_with('-') {
+            let is_option = |o: &String| o.starts_with('-') && !o.contains('=') && o != "--";
+            let after_option = out.len() > 1 && out.last().is_some_and(is_option);
+            if word.starts_with('-') {
+                continue;
+            } else if after_option {
                 out.pop();
+                continue;
             }
-            continue;
         }
         out.push(insert(&word, config, address));
     }

@@ -152,6 +152,13 @@ fn a_text_for_a_shell_is_copied_with_room_for_the_address() {
 }
 
 #[test]
+fn words_that_are_the_address_by_their_place_are_copied_as_such() {
+    let mut config = config("--name=x");
+    "./start.sh {model} {host} {port}".clone_into(&mut Arc::make_mut(&mut config.engine).serve);
+    assert_eq!(command::to_copy(&config).argv, ["./start.sh", "org/m", "<host>", "<port>", "--name=x"]);
+}
+
+#[test]
 fn words_that_hold_the_address_are_not_for_copying() {
     let config = config("--name=x");
     assert_eq!(command::to_copy(&config).argv, ["own", "serve", "org/m", "-v", "--serve=org/m", "--name=x"]);
