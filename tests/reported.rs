@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::conditions::{exec, lab, write};
+use crate::conditions::{again, exec, lab, plan, script, write};
 use crate::support::{EXEC, Lab};
 
 fn reported(lab: &Lab) -> Value {
@@ -53,4 +53,19 @@ fn what_counts_no_more_is_shown_with_a_warning() {
     assert!(warnings.contains(warning), "{warnings}");
     assert_eq!(exec(&lab), 4);
     assert!(!reported(&lab)["warnings"].to_string().contains(warning));
+}
+
+#[test]
+fn what_was_edited_is_named_and_not_what_was_put_back() {
+    let lab = lab("");
+    write(&lab, "engine.sh", script(". ./one.env; . ./two.env"));
+    write(&lab, "two.env", "B=1\n");
+    for content in ["A=1\n", "A=2\n"] {
+        write(&lab, "one.env", content);
+        exec(&lab);
+    }
+    write(&lab, "one.env", "A=1\n");
+    write(&lab, "two.env", "B=2\n");
+    let why = again(&plan(&lab));
+    assert!(why.starts_with("./two.env changed since it was measured"), "{why}");
 }

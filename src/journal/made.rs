@@ -79,65 +79,64 @@ pub struct Conditions {
 impl Conditions {
     /// The first thing that is not as it is now, as a sentence: "measured with driver 550.54, now 560.28".
     pub fn differs(&self, now: &Self) -> Option<String> {
-        let with = |what: &str, then: &str, now: &str| Some(format!("measured with {what}{then}, now {now}"));
+        self.differences(now).into_iter().next()
+    }
+
+    /// Everything that is not as it is now, a sentence each.
+    pub fn differences(&self, now: &Self) -> Vec<String> {
+        let of_model = || {
+            let (then, now) = both(self.model_files.as_ref(), now.model_files.as_ref())?;
+            Some(format!("the files of {} changed since it was measured ({then}, now {now})", self.model))
+        };
+        let of_data = || {
+            let (then, now) = both(self.data.as_ref(), now.data.as_ref())?;
+            Some(format!("the data of its load changed since it was measured ({then}, now {now})"))
+        };
+        let with = |what: &str, of: fn(&Self) -> Option<&String>| {
+            let (then, now) = both(of(self), of(now))?;
+            Some(format!("measured with {what}{then}, now {now}"))
+        };
+        let mut all = self.of_machine(now);
+        all.extend(self.running.as_ref().zip(now.running.as_ref()).and_then(|(a, b)| a.differs(b)));
+        all.extend(with("", |c| c.build.as_ref()));
+        all.extend(with("image ", |c| c.container.as_ref()));
+        all.extend(self.other_place(now));
+        all.extend(of_model());
+        all.extend(files(self, now));
+        all.extend(blamed(&self.blamed, &now.blamed));
+        all.extend(with("libraries ", |c| c.libraries.as_ref()));
+        all.extend(of_data());
+        all.extend(variables(&self.site_env, &now.site_env));
+        all.extend(inherited(&self.inherited, &now.inherited));
+        all
+    }
+
+    /// What the machine is, and what it gives an engine.
+    fn of_machine(&self, now: &Self) -> Vec<String> {
+        let with = |what: &str, then: &str, now: &str| format!("measured with {what}{then}, now {now}");
+        let mut all = Vec::new();
         if self.load_generator != now.load_generator {
             let (then, now) = (self.load_generator, now.load_generator);
-            return with("load generator ", &then.to_string(), &now.to_string());
+            all.push(with("load generator ", &then.to_string(), &now.to_string()));
         }
         if self.gpus != now.gpus {
-            return Some(format!("measured on {}, now {}", gpus(&self.gpus), gpus(&now.gpus)));
+            all.push(format!("measured on {}, now {}", gpus(&self.gpus), gpus(&now.gpus)));
         }
         if self.driver != now.driver {
             let name = |d: &Option<String>| d.clone().unwrap_or_else(|| "none".to_owned());
-            return with("driver ", &name(&self.driver), &name(&now.driver));
+            all.push(with("driver ", &name(&self.driver), &name(&now.driver)));
         }
-        if let Some((then, now)) = both(self.gpu_setup.as_ref(), now.gpu_setup.as_ref()) {
-            return with("", then, now);
-        }
-        if let Some((then, now)) = both(self.cpu.as_ref(), now.cpu.as_ref()) {
-            return Some(format!("measured on {then}, now {now}"));
-        }
+        all.extend(both(self.gpu_setup.as_ref(), now.gpu_setup.as_ref()).map(|(a, b)| with("", a, b)));
+        let cpu = both(self.cpu.as_ref(), now.cpu.as_ref());
+        all.extend(cpu.map(|(then, now)| format!("measured on {then}, now {now}")));
         if let Some((then, now)) = self.cpus.zip(now.cpus).filter(|(then, now)| then != now) {
             let unit = if then == 1 { "processor" } else { "processors" };
-            return Some(format!("measured with {then} {unit}, now {now}"));
+            all.push(format!("measured with {then} {unit}, now {now}"));
         }
-        if let Some((then, now)) = both(self.scheduling.as_ref(), now.scheduling.as_ref()) {
-            return with("", then, now);
-        }
-        if let Some((name, then, now)) = limits(&self.limits, &now.limits) {
-            return with(&format!("{name} "), then, now);
-        }
-        if let Some(why) = self.running.as_ref().zip(now.running.as_ref()).and_then(|(a, b)| a.differs(b)) {
-            return Some(why);
-        }
-        if let Some((then, now)) = both(self.build.as_ref(), now.build.as_ref()) {
-            return with("", then, now);
-        }
-        if let Some((then, now)) = both(self.container.as_ref(), now.container.as_ref()) {
-            return with("image ", then, now);
-        }
-        if let Some(why) = self.other_place(now) {
-            return Some(why);
-        }
-        if let Some((then, now)) = both(self.model_files.as_ref(), now.model_files.as_ref()) {
-            return Some(format!(
-                "the files of {} changed since it was measured ({then}, now {now})",
-                self.model
-            ));
-        }
-        if let Some(why) = files(self, now) {
-            return Some(why);
-        }
-        if let Some(why) = blamed(&self.blamed, &now.blamed) {
-            return Some(why);
-        }
-        if let Some((then, now)) = both(self.libraries.as_ref(), now.libraries.as_ref()) {
-            return with("libraries ", then, now);
-        }
-        if let Some((then, now)) = both(self.data.as_ref(), now.data.as_ref()) {
-            return Some(format!("the data of its load changed since it was measured ({then}, now {now})"));
-        }
-        variables(&self.site_env, &now.site_env).or_else(|| inherited(&self.inherited, &now.inherited))
+        all.extend(both(self.scheduling.as_ref(), now.scheduling.as_ref()).map(|(a, b)| with("", a, b)));
+        let limit = limits(&self.limits, &now.limits);
+        all.extend(limit.map(|(name, then, now)| with(&format!("{name} "), then, now)));
+        all
     }
 
     /// The engine was given a place of the site and would be given the name now, or the other way round: only where both are known to hold
@@ -175,14 +174,14 @@ fn gpus(names: &[String]) -> String {
 }
 
 /// What named another file then, or none. What the other side does not know is not compared.
-fn files(then: &Conditions, now: &Conditions) -> Option<String> {
-    let changed = then.files.iter().find_map(|(name, was)| match now.files.get(name) {
+fn files<'a>(then: &'a Conditions, now: &'a Conditions) -> impl Iterator<Item = String> + 'a {
+    let changed = then.files.iter().filter_map(|(name, was)| match now.files.get(name) {
         Some(is) if is == was => None,
         Some(is) => Some(format!("{name} changed since it was measured ({}, now {})", short(was), short(is))),
         None => now.absent.contains(name).then(|| format!("measured with {name}, which is not there now")),
     });
-    let came = || then.absent.iter().find(|name| now.files.contains_key(*name));
-    changed.or_else(|| came().map(|name| format!("measured before {name} was there")))
+    let came = then.absent.iter().filter(|name| now.files.contains_key(*name));
+    changed.chain(came.map(|name| format!("measured before {name} was there")))
 }
 
 /// What a failure named was not then as it is now.

@@ -5,15 +5,14 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use indexmap::IndexMap;
-
 use super::build::Installed;
 use super::followed::other_opened;
+use super::outdated::Why;
 use super::words::Words;
 use super::{blamed, build, inherited, libraries, limits, memory_policy, secrets};
 use crate::journal::{Conditions, History, Moved, RunRecord, Running};
+use crate::judge::RunOutcome;
 use crate::judge::rules::definition;
-use crate::judge::{Checks, Results, RunOutcome};
 use crate::lang::Program;
 use crate::lang::sema::program::{Engine, Profile, Site, Via};
 use crate::plan::{Config, profile};
@@ -26,15 +25,7 @@ use crate::{disk, hub};
 /// Under this name a failure keeps what its engine's declaration says of waiting, keys and failures.
 const DECLARATION: &str = "the declaration of its engine";
 /// Ends why a result of a server that runs already does not count.
-const SILENT: &str = "which does not answer now";
-
-/// A result that counted once: its configuration, and why it counts no more.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outdated {
-    pub config_id: String,
-    pub profile_id: String,
-    pub why: String,
-}
+pub(super) const SILENT: &str = "which does not answer now";
 
 /// What holds here and now. What is installed is looked at when it is first asked for: most of it never is.
 pub struct Standing<'a> {
@@ -58,7 +49,7 @@ pub struct Standing<'a> {
     /// what every result made here has in common
     machine: Conditions,
     /// profiles by their settings
-    profiles: HashMap<String, &'a Profile>,
+    pub(super) profiles: HashMap<String, &'a Profile>,
     /// what configurations name
     pub(super) words: Words<'a>,
     engines: RefCell<HashMap<(String, String), Installed>>,
@@ -149,64 +140,6 @@ impl<'a> Standing<'a> {
         blamed
     }
 
-    /// The results that still count.
-    pub fn results(&self, history: &History, checks: Checks) -> Results {
-        let moved = Moved::of(history);
-        history.results(checks, |run| self.differs(run, history, &moved).is_none())
-    }
-
-    /// Trials of which no result counts (configuration and profile settings), and why the last one does not.
-    pub fn again(&self, history: &History, checks: Checks) -> HashMap<(String, String), String> {
-        let moved = Moved::of(history);
-        let mut again = HashMap::new();
-        for run in history.runs() {
-            let key = (run.config_id.to_string(), run.profile_id.to_string());
-            let spoiled = || Some(format!("the machine spoiled it, {}", history.spoiled(run, checks)?));
-            match self.differs(run, history, &moved).or_else(spoiled) {
-                Some(why) => drop(again.insert(key, why)),
-                None => drop(again.remove(&key)),
-            }
-        }
-        again
-    }
-
-    /// Results that were made under something else than what holds now. What was told when it happened is not told again: what was put
-    /// aside, what changed under a launch, a server that does not answer.
-    pub fn outdated(&self, history: &History) -> Vec<Outdated> {
-        let moved = Moved::of(history);
-        let mut found: IndexMap<(&str, &str), String> = IndexMap::new();
-        // of a load that is none of this file's nothing is measured again
-        let wanted = history.runs().iter().filter(|run| self.profiles.contains_key(&*run.profile_id));
-        for run in wanted {
-            let key = (&*run.config_id, &*run.profile_id);
-            let told = run.put_aside.is_some() || moved.doubt(&run.run.launch).is_some();
-            match self.differs(run, history, &moved) {
-                Some(why) if !told && !why.ends_with(SILENT) => drop(found.insert(key, why)),
-                Some(_) => {}
-                None => drop(found.shift_remove(&key)),
-            }
-        }
-        let outdated = |((config_id, profile_id), why): ((&str, &str), String)| Outdated {
-            config_id: config_id.to_owned(),
-            profile_id: profile_id.to_owned(),
-            why,
-        };
-        found.into_iter().map(outdated).collect()
-    }
-
-    /// Whether the last invocation measured something, of which nothing counts.
-    pub fn lacks_all_of_the_last(&self, history: &History) -> bool {
-        let moved = Moved::of(history);
-        let mut last = history.of_last_session().peekable();
-        last.peek().is_some() && last.all(|run| self.differs(run, history, &moved).is_some())
-    }
-
-    /// Why results do not count, also those that were measured again since.
-    pub fn whys(&self, history: &History) -> BTreeSet<String> {
-        let moved = Moved::of(history);
-        history.runs().iter().filter_map(|run| self.differs(run, history, &moved)).collect()
-    }
-
     /// The libraries of an engine under the hash that results know them by.
     pub fn libraries(&self, engine: &Engine) -> Option<(String, BTreeMap<String, String>)> {
         let found = self.installed(&(serve_id(engine, self.images), stated(engine))).libraries?;
@@ -214,7 +147,20 @@ impl<'a> Standing<'a> {
     }
 
     /// Why a result does not count.
-    fn differs(&self, run: &RunRecord, history: &History, moved: &Moved<'_>) -> Option<String> {
+    pub(super) fn differs(&self, run: &RunRecord, history: &History, moved: &Moved<'_>) -> Option<Why> {
+        let of_another = self.of_another(run, moved, history);
+        if of_another.is_some() {
+            return of_another.map(Why::whole);
+        }
+        let Some(made) = &run.made else {
+            let elsewhere = "measured on other GPUs, with another driver or with other variables of the site";
+            return (*run.host_id != *self.host_id).then(|| Why::whole(elsewhere.to_owned()));
+        };
+        Why::of(self.differences(run, made, history, moved))
+    }
+
+    /// What a result is of that is nothing of this study's any more, whatever it was made under.
+    fn of_another(&self, run: &RunRecord, moved: &Moved<'_>, history: &History) -> Option<String> {
         if let Some(aside) = run.put_aside {
             return Some(format!("asked for with `{}`", aside.option()));
         }
@@ -225,10 +171,7 @@ impl<'a> Standing<'a> {
         if self.of_another_root(run, history) {
             return Some("measured with another serve line, `ready` or `reset`".to_owned());
         }
-        let Some(made) = &run.made else {
-            let elsewhere = "measured on other GPUs, with another driver or with other variables of the site";
-            return (*run.host_id != *self.host_id).then(|| elsewhere.to_owned());
-        };
+        let made = run.made.as_ref()?;
         if let Some(name) = moved.doubt(&run.run.launch) {
             return Some(format!("{name} changed while it was measured"));
         }
@@ -238,9 +181,17 @@ impl<'a> Standing<'a> {
         if let Some(why) = self.other_rule(&run.run.outcome) {
             return Some(why);
         }
-        if self.lacks_startup(run, made) {
-            return Some("its start was no sample of how long starts take".to_owned());
-        }
+        self.lacks_startup(run, made).then(|| "its start was no sample of how long starts take".to_owned())
+    }
+
+    /// What a result was made under that is not so now.
+    fn differences(
+        &self,
+        run: &RunRecord,
+        made: &Conditions,
+        history: &History,
+        moved: &Moved<'_>,
+    ) -> Vec<String> {
         let mut now = self.machine.clone();
         let found = self.installed(&(run.serve_id.to_string(), made.engine.clone()));
         now.build = found.build;
@@ -257,19 +208,17 @@ impl<'a> Standing<'a> {
             now.blamed.extend(self.declared(&run.serve_id, made));
         }
         now.data = self.profiles.get(&*run.profile_id).and_then(|p| self.data_of(p, &made.model));
-        if let Some(why) = self.other_revision(made, now.model_files.as_deref()) {
-            return Some(why);
-        }
         let other_libraries = || {
             let (then, now) = (made.libraries.as_ref()?, found.libraries?);
             (*then != libraries::id(&now)).then(|| libraries::difference(history.libraries(then), &now))
         };
-        made.differs(&now).or_else(other_libraries).or_else(|| {
-            let (held, launch) = (|name: &str| self.words.held(name), &run.run.launch);
-            other_opened(run, history, moved, held, |name| {
-                moved.is_own_since(launch, name, || self.words.lines(name))
-            })
-        })
+        let (held, launch) = (|name: &str| self.words.held(name), &run.run.launch);
+        let is_own = |name: &str| moved.is_own_since(launch, name, || self.words.lines(name));
+        let mut all = Vec::from_iter(self.other_revision(made, now.model_files.as_deref()));
+        all.extend(made.differences(&now));
+        all.extend(other_libraries());
+        all.extend(other_opened(run, history, moved, held, is_own));
+        all
     }
 
     /// What a failure's engine is waited for and judged by now; as then, if any engine that is started like it still is.
