@@ -35,6 +35,8 @@ pub struct Moved<'h> {
     told: BTreeSet<&'h str>,
     /// what launches made where engines read, and how many did: files, and directories, whose names end in `/`
     came: BTreeMap<&'h str, usize>,
+    /// launches whose own configuration writes a file at each start, and the file
+    own: BTreeSet<(&'h str, &'h str)>,
     edits: Edits<'h>,
 }
 
@@ -107,7 +109,7 @@ impl<'h> Moved<'h> {
 
     /// Whose a file is, and which launches are doubtful if it is a person's.
     fn settle(&mut self, launches: &'h [LaunchRecord], name: &'h str, known: &Known) {
-        let is_written = |until: usize| is_written(launches, known.range(..=until));
+        let is_written = |until: usize| is_written(launches, known.range(..=until), 0);
         let finally = is_written(usize::MAX);
         let has = |what: Did| known.values().any(|did| *did == what);
         // one that is only touched at each start is compared all the same
@@ -119,11 +121,36 @@ impl<'h> Moved<'h> {
         }
         for (at, did) in known {
             let doubtful = matches!(did, Did::Change | Did::Rewrite | Did::Touch | Did::Make)
-                && !(finally && is_written(*at));
+                && !(finally && is_written(*at))
+                && !self.is_of_configuration(launches, name, known, *at);
             let Some(launch) = launches.get(*at).filter(|_| doubtful) else { continue };
             let as_said = launch.changed.iter().map(String::as_str).find(|said| base(said) == name);
             self.doubtful.entry(&launch.id).or_insert(as_said.unwrap_or(name));
         }
+    }
+
+    /// Whether a configuration makes a file that others do without, as a script does under one flag: its first launch made it, and each
+    /// one wrote it, of enough. One that was there a person may have edited under all of them.
+    fn is_of_configuration(
+        &mut self,
+        launches: &'h [LaunchRecord],
+        name: &'h str,
+        known: &Known,
+        at: usize,
+    ) -> bool {
+        let Some(launch) = launches.get(at) else { return false };
+        let is_same = |(of, _): &(&usize, &Did)| {
+            launches.get(**of).is_some_and(|other| other.config_id == launch.config_id)
+        };
+        let of_it = |last: usize| known.range(..=last).filter(is_same);
+        let is_made = of_it(at).next().is_some_and(|(_, did)| *did == Did::Make);
+        let until = |last: usize| is_written(launches, of_it(last), ENOUGH);
+        let is_own = is_made && until(at) && until(usize::MAX);
+        if is_own {
+            self.own.insert((&launch.id, name));
+            self.told.insert(name);
+        }
+        is_own
     }
 
     /// What changed under a launch, if that makes its results doubtful.
@@ -138,17 +165,21 @@ impl<'h> Moved<'h> {
 
     /// Whether what counts is other than what this one says.
     pub fn differs(&self, before: &Self) -> bool {
-        self.doubtful != before.doubtful || self.written != before.written
+        self.doubtful != before.doubtful || self.written != before.written || self.own != before.own
     }
 
     /// Whether engines write what is called so, and nobody else changed it since a launch, if its lines are these now.
     pub fn is_own_since(&self, launch: &str, name: &str, now: impl FnOnce() -> Option<String>) -> bool {
-        self.written.contains(name) && self.edits.is_kept(name, launch, now)
+        self.writes(launch, name) && self.edits.is_kept(name, launch, now)
     }
 
     /// Whether engines write what is called so, and nobody else changed it between two launches.
     pub fn is_own_between(&self, one: &str, other: &str, name: &str) -> bool {
-        self.written.contains(name) && self.edits.are_alike(name, one, other)
+        self.writes(one, name) && self.edits.are_alike(name, one, other)
+    }
+
+    fn writes(&self, launch: &str, name: &str) -> bool {
+        self.written.contains(name) || self.own.contains(&(launch, name))
     }
 
     /// The files that launches write.
@@ -207,8 +238,12 @@ fn left_alone(history: &History, launches: &[LaunchRecord], files: &mut HashMap<
 }
 
 /// Whether launches write a file, as far as some of them tell. One edit is seen by all that run at that moment, so only such count as
-/// follow on one another.
-fn is_written<'k>(launches: &[LaunchRecord], known: impl Iterator<Item = (&'k usize, &'k Did)>) -> bool {
+/// follow on one another, of which there are `least`.
+fn is_written<'k>(
+    launches: &[LaunchRecord],
+    known: impl Iterator<Item = (&'k usize, &'k Did)>,
+    least: usize,
+) -> bool {
     let (mut enough, mut count, mut over) = (None, 0, 0);
     let (mut all, mut own) = (true, false);
     for (at, did) in known {
@@ -228,7 +263,7 @@ fn is_written<'k>(launches: &[LaunchRecord], known: impl Iterator<Item = (&'k us
         }
     }
     // where the name says already that it may be, not all have to
-    (all || (own && count > 1)) && enough.is_some_and(|enough| count >= enough)
+    (all || (own && count > 1)) && enough.is_some_and(|enough| count >= enough.max(least))
 }
 
 fn base(name: &str) -> &str {
@@ -275,125 +310,5 @@ pub fn model(name: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::super::event::{Event, Kind, LaunchTimes, VERSION};
-    use super::*;
-    use crate::judge::{Metrics, Run};
-
-    /// What a launch does: to a file that was there, or that was not.
-    #[derive(Clone, Copy)]
-    enum Does {
-        Changes,
-        PutsBack,
-        Makes,
-        Fails,
-        Nothing,
-    }
-    use Does::{Changes, Fails, Makes, Nothing, PutsBack};
-
-    fn push(history: &mut History, kind: Kind) {
-        let seq = history.last_seq() + 1;
-        history.push(Event { v: VERSION, seq, at: String::new(), session: 1, session_s: 0.0, kind });
-    }
-
-    fn begins(history: &mut History, launch: &str) {
-        let told = json!({
-            "launch": launch, "config_id": "c", "config": {}, "profiles": [], "label": "", "nonce": launch
-        });
-        push(history, serde_json::from_value(json!({ "launch": told })).expect("an event"));
-    }
-
-    fn ends(history: &mut History, launch: &str, does: Does, was_there: bool) {
-        let mut made = Conditions::default();
-        if was_there {
-            made.files.insert("f".to_owned(), "1".to_owned());
-        } else {
-            made.absent.insert("f".to_owned());
-        }
-        let failed = RunOutcome::FailedStart { class: "x".to_owned(), line: String::new() };
-        let run = Run {
-            n: 1,
-            launch: launch.into(),
-            outcome: if matches!(does, Fails) { failed } else { RunOutcome::Done },
-            metrics: Metrics::default(),
-            notes: Vec::new(),
-            devices: None,
-            confirming: false,
-            simulated: false,
-            log_tail: Vec::new(),
-        };
-        let text = || "c".to_owned();
-        let (infrastructure, made, seed) = (false, Some(Box::new(made)), None);
-        let (launch, config_id, profile, profile_id) = (launch.to_owned(), text(), text(), text());
-        let kind = Kind::Run {
-            launch: launch.clone(),
-            config_id,
-            profile,
-            profile_id,
-            serve_id: text(),
-            host_id: text(),
-            infrastructure,
-            run,
-            made,
-            seed,
-            opened: None,
-        };
-        push(history, kind);
-        let changed = match does {
-            Changes => vec!["f".to_owned()],
-            PutsBack => vec![format!("f{PUT_BACK}")],
-            _ => Vec::new(),
-        };
-        let appeared = if matches!(does, Makes) { vec!["f".to_owned()] } else { Vec::new() };
-        let (times, stuck) = (LaunchTimes::default(), Vec::new());
-        let came = Vec::new();
-        let left = BTreeMap::new();
-        push(history, Kind::Gone { launch, times, gpus: 0, changed, appeared, came, left, stuck });
-    }
-
-    /// Which of launches one after another are doubtful, and whether the file is the engine's.
-    fn told(launches: &[Does]) -> (Vec<usize>, bool) {
-        let mut history = History::default();
-        let mut was_there = !matches!(launches.first(), Some(Makes));
-        for (at, does) in launches.iter().enumerate() {
-            begins(&mut history, &format!("L{at}"));
-            ends(&mut history, &format!("L{at}"), *does, was_there);
-            was_there |= matches!(does, Makes);
-        }
-        let moved = Moved::of(&history);
-        let doubtful = moved.doubtful().map(|l| l[1..].parse().expect("a number")).collect();
-        (doubtful, moved.written().any(|name| name == "f"))
-    }
-
-    #[test]
-    fn only_what_changes_under_every_launch_is_the_engine_s() {
-        assert_eq!(told(&[Changes]), (vec![0], false));
-        assert_eq!(told(&[Changes, Changes]), (vec![0, 1], false), "a person edits twice");
-        assert_eq!(told(&[Changes, Changes, Changes, Changes]), (vec![0, 1], true));
-        assert_eq!(told(&[Changes, Fails, Changes, Changes]), (vec![0, 2], true), "it came not so far");
-        assert_eq!(told(&[Changes, Changes, Changes, Nothing]), (vec![0, 1, 2], false), "it was a person");
-        assert_eq!(told(&[Nothing, Changes, Changes, Changes]), (vec![1, 2, 3], false));
-        assert_eq!(told(&[PutsBack, PutsBack, PutsBack]), (vec![0, 1], false));
-        assert_eq!(told(&[Makes, Changes, Changes]), (vec![], true));
-        assert_eq!(told(&[Makes, Changes, Nothing]), (vec![0, 1], false));
-        assert_eq!(told(&[Makes]), (vec![], true));
-        assert_eq!(told(&[Makes, Nothing]), (vec![0], false), "a person made it");
-    }
-
-    #[test]
-    fn one_edit_under_launches_side_by_side_is_one_edit() {
-        let mut history = History::default();
-        let names = ["L0", "L1", "L2", "L3"];
-        for name in names {
-            begins(&mut history, name);
-        }
-        for name in names {
-            ends(&mut history, name, Changes, true);
-        }
-        let moved = Moved::of(&history);
-        assert_eq!(moved.doubtful().collect::<Vec<_>>(), names);
-        assert_eq!(moved.written().next(), None);
-    }
-}
+#[path = "moved_tests.rs"]
+mod tests;
