@@ -163,9 +163,10 @@ fn a_server_that_takes_connections_and_says_nothing_is_told_from_none() {
 #[test]
 fn a_temporary_directory_that_is_not_there_is_named() {
     let lab = Lab::with(&live_study(STEP));
-    let mut command = lab.command(&EXEC);
+    let mut command = lab.command(&[&EXEC[..], &["--fresh"]].concat());
     command.env("TMPDIR", lab.path("no/such"));
     let out = lab.start_command(command).wait().expect_code(75);
+    assert!(!out.stderr.contains("go on without"), "nothing was measured: {}", out.stderr);
     for word in ["cannot use TMPDIR", "no/such: No such file"] {
         assert!(out.stderr.contains(word), "`{word}` is missing in {}", out.stderr);
     }

@@ -31,6 +31,7 @@ pub fn of<'a>(
 ) -> Ending<'a> {
     let removed = x.journal.keep_in_place().err();
     let ending = written(args, x, ended, launched);
+    let measured = launched && x.journal.history().of_last_session().next().is_some();
     let overwritten = matches!(removed, Some(JournalError::Overwritten { .. }));
     let status = if overwritten && ending.status == exit::DONE { exit::INCOMPLETE } else { ending.status };
     Ending::new(status, move |console| {
@@ -38,7 +39,8 @@ pub fn of<'a>(
             console.warn(&removed.to_string());
         }
         (ending.say)(console);
-        if let Some(option) = puts_aside(args).filter(|_| ending.status == exit::INCOMPLETE) {
+        let goes_on = measured && ending.status == exit::INCOMPLETE;
+        if let Some(option) = puts_aside(args).filter(|_| goes_on) {
             console.warn(&format!("go on without `{option}`: it would put aside what was just measured too"));
         }
     })
