@@ -30,8 +30,9 @@ pub fn of<'a>(
     launched: bool,
 ) -> Ending<'a> {
     let removed = x.journal.keep_in_place().err();
-    let ending = written(args, x, ended, launched);
     let measured = launched && x.journal.history().of_last_session().next().is_some();
+    let in_vain = ended.is_err() && !measured;
+    let ending = written(args, x, ended, launched);
     let overwritten = matches!(removed, Some(JournalError::Overwritten { .. }));
     let status = if overwritten && ending.status == exit::DONE { exit::INCOMPLETE } else { ending.status };
     Ending::new(status, move |console| {
@@ -39,7 +40,7 @@ pub fn of<'a>(
             console.warn(&removed.to_string());
         }
         (ending.say)(console);
-        let goes_on = measured && ending.status == exit::INCOMPLETE;
+        let goes_on = ending.status == exit::INCOMPLETE && !in_vain;
         if let Some(option) = puts_aside(args).filter(|_| goes_on) {
             console.warn(&format!("go on without `{option}`: it would put aside what was just measured too"));
         }

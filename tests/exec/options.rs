@@ -131,9 +131,12 @@ fn the_copied_command_makes_the_file_itself() {
     let plan = lab.run(&["plan", "study.plab", "--format", "json"]).expect_code(0).stdout;
     let plan: serde_json::Value = serde_json::from_str(&plan).expect("a document");
     let command = plan["baseline"]["command"].as_str().expect("a command");
-    assert_eq!(command, r#"./filed org/some-model --options=<(echo '{"cache":{"fraction":0.8}}')"#);
+    assert_eq!(
+        command,
+        r#"./filed org/some-model '<host>' '<port>' --options=<(echo '{"cache":{"fraction":0.8}}')"#
+    );
     // as bash reads it, the program finds the object at the path that it is given
-    let shown = command.replace("./filed org/some-model --options=", "cat ");
+    let shown = command.replace("./filed org/some-model '<host>' '<port>' --options=", "cat ");
     let read = Command::new("bash").args(["-c", &shown]).output().expect("bash");
     assert_eq!(String::from_utf8_lossy(&read.stdout), "{\"cache\":{\"fraction\":0.8}}\n");
 }

@@ -6,6 +6,7 @@ mod golden;
 mod later;
 mod meant;
 mod robust;
+mod six;
 mod strays;
 mod torn;
 mod whole;

@@ -19,13 +19,16 @@ pub fn without(id: FileId, text: &mut String, sink: &mut Sink) {
     variables(id, text, sink);
 }
 
-/// `}s`: a letter or two that slipped behind the end of a block.
+/// `}s`, `{;`, `,;`: a letter or two that slipped behind the end of a block, a sign behind the beginning of one or behind a point's comma.
 fn behind_ends(id: FileId, text: &mut String, sink: &mut Sink) {
     let mut found = 0;
     for line in lines(text) {
         let code = text[line.clone()].trim_end();
-        let slip = code.trim_start().strip_prefix('}').filter(|s| (1..=2).contains(&s.len()));
-        let Some(slip) = slip.filter(|s| s.bytes().all(|b| b.is_ascii_lowercase()) && found < MOST) else {
+        let letters = |s: &&str| (1..=2).contains(&s.len()) && s.bytes().all(|b| b.is_ascii_lowercase());
+        let behind_end = code.trim_start().strip_prefix('}').filter(letters);
+        let sign =
+            ["{;", "{,", ",;"].iter().any(|signs| code.ends_with(signs)).then(|| &code[code.len() - 1..]);
+        let Some(slip) = behind_end.or(sign).filter(|_| found < MOST && !code.contains('#')) else {
             continue;
         };
         found += 1;
@@ -33,7 +36,12 @@ fn behind_ends(id: FileId, text: &mut String, sink: &mut Sink) {
         let place = end - slip.len()..end;
         let span = Span::new(id, place.clone());
         let d = Diagnostic::new(Code::Unexpected, span, format!("`{slip}` was not expected here"));
-        sink.push(d.label("behind the end of a block").help("remove it").edit(span, ""));
+        let label = if slip.starts_with(|c: char| c.is_ascii_lowercase()) {
+            "behind the end of a block"
+        } else {
+            "one too many"
+        };
+        sink.push(d.label(label).help("remove it").edit(span, ""));
         blank(text, place);
     }
 }
