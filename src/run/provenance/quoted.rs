@@ -11,6 +11,8 @@ pub(super) const WRITTEN: [&str; 9] =
     [".log", ".pid", ".sock", ".out", ".db", ".sqlite", ".sqlite3", ".lock", ".tmp"];
 /// A longer text is no name.
 const LONGEST: usize = 200;
+/// Bytes of a line that are looked at as one.
+const LONGEST_LINE: usize = 1024;
 /// Calls that put names together of what stands between commas.
 const JOINING: [&str; 6] = ["join(", "joinpath(", "Path(", "resolve(", "catfile(", "catdir("];
 
@@ -41,9 +43,22 @@ pub fn is_program(first: &str, ending: Option<&str>) -> bool {
     }
 }
 
-/// The lines of a program that are no comments.
+/// The lines of a program that are no comments. Those that no person writes (a whole program in one) come in pieces, as each text looks
+/// at what its line says.
 pub fn lines(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter(|line| !line.trim_start().starts_with(['#', '/']))
+    text.lines().filter(|line| !line.trim_start().starts_with(['#', '/'])).flat_map(pieces)
+}
+
+fn pieces(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        let most = rest.floor_char_boundary(LONGEST_LINE);
+        let end =
+            if most == rest.len() { None } else { rest[..most].rfind([';', ',', ' ']).filter(|at| *at > 0) };
+        let (piece, after) = rest.split_at(end.unwrap_or(most));
+        rest = after;
+        (!piece.is_empty()).then_some(piece)
+    })
 }
 
 /// All literal texts that may be a name, or a part of one.

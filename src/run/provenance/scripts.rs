@@ -25,6 +25,8 @@ const MOST: usize = 64;
 const MOST_BASES: usize = 16;
 /// Names that count.
 const MOST_NAMES: usize = 256;
+/// Names of which it counts that nothing is there.
+const MOST_ABSENT: usize = 2048;
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "ash", "zsh", "ksh"];
 /// Endings of scripts that need no first line: they are sourced.
 const ENDINGS: [&str; 5] = ["sh", "bash", "zsh", "ksh", "env"];
@@ -356,7 +358,9 @@ impl Reader<'_> {
     }
 
     pub(super) fn add_absent(&mut self, word: &str) {
-        self.said.absent.insert(word.to_owned());
+        if self.said.absent.len() < MOST_ABSENT {
+            self.said.absent.insert(word.to_owned());
+        }
     }
 }
 
