@@ -137,8 +137,8 @@ impl<'s> Script<'_, '_, 's> {
         let mut left = MOST_SOUGHT;
         for (dirs, is_own) in [(own, true), (others, false)] {
             // where a directory leads elsewhere a bare word is more often none
-            let named = names.iter().filter(|name| is_own || name.is_asked || name.text.contains('.'));
-            for (name, dir) in named.flat_map(|name| dirs.iter().map(move |dir| (name, dir))) {
+            let wanted = names.iter().filter(|name| is_own || name.is_asked || name.text.contains('.'));
+            for (name, dir) in wanted.flat_map(|name| dirs.iter().map(move |dir| (name, dir))) {
                 let path = leads::joined(dir, &name.text);
                 let Some(key) = path.strip_prefix(study_dir).unwrap_or(&path).to_str().map(str::to_owned)
                 else {

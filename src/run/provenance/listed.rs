@@ -13,7 +13,7 @@ pub fn is_gone_through(dir: &Path, is_of_modules: bool, was_opened: impl Fn(&str
     let entries = fs::read_dir(dir).into_iter().flatten().flatten().take(MOST + 1);
     let inner: Vec<PathBuf> = entries.map(|e| e.path()).collect();
     let names: Vec<&str> = inner.iter().filter_map(|path| path.file_name()?.to_str()).collect();
-    let is_module = |name: &&str| name.ends_with(".py");
+    let is_module = |name: &&str| Path::new(name).extension().is_some_and(|end| end == "py");
     let has_modules = names.iter().any(|name| is_module(name) || *name == "__pycache__");
     // plugins whose names begin so are for those beside them
     let mut modules = names.iter().filter(|name| is_module(name) && !name.starts_with('_'));

@@ -54,16 +54,13 @@ fn replaced(text: &str, values: &HashMap<&str, &str>) -> Option<String> {
         let (name, after) = variable(&behind[1..]);
         // one with an operator (`${X%.env}`) is something else
         let is_plain = !behind.starts_with("${") || after.starts_with('}');
-        match values.get(name).filter(|_| is_plain) {
-            Some(value) => {
-                out.push_str(value);
-                rest = after.strip_prefix('}').filter(|_| behind.starts_with("${")).unwrap_or(after);
-                is_other = true;
-            }
-            None => {
-                out.push('$');
-                rest = &behind[1..];
-            }
+        if let Some(value) = values.get(name).filter(|_| is_plain) {
+            out.push_str(value);
+            rest = after.strip_prefix('}').filter(|_| behind.starts_with("${")).unwrap_or(after);
+            is_other = true;
+        } else {
+            out.push('$');
+            rest = &behind[1..];
         }
     }
     out.push_str(rest);

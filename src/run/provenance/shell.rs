@@ -72,6 +72,7 @@ fn add(open: &mut [(bool, String)], text: &str) {
 }
 
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a thing that may be known of the next word")]
 struct Line {
     words: Vec<Word>,
     word: String,
