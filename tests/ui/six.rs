@@ -18,10 +18,14 @@ use super::folder;
 const RIGHT: [&str; 2] = ["two_engines_tuned", "latency_and_cost"];
 const MISTAKES: usize = 6;
 /// Files that are tried of each.
-const TRIED: usize = 100;
+const TRIED: usize = 60;
 
-/// What is told, as code and line.
-fn told(text: &str) -> Vec<(&'static str, usize)> {
+/// What is told of a mistake: its code, and the line.
+type Told = (&'static str, usize);
+/// A line with a slip in it, and what is told of it alone.
+type Single = (String, Told);
+
+fn told(text: &str) -> Vec<Told> {
     let analysis = reviewed(analyze(&NoFiles, "test.plab", text));
     let line = |at: u32| text[..at as usize].matches('\n').count();
     let mut all: Vec<_> = analysis.diagnostics.iter().map(|d| (d.code.id(), line(d.span.start))).collect();
@@ -58,8 +62,8 @@ fn slips(line: &str) -> Vec<String> {
 }
 
 /// The slips of a file that are one mistake each, by their lines, with what is told of each alone.
-fn singles(lines: &[&str]) -> BTreeMap<usize, Vec<(String, (&'static str, usize))>> {
-    let mut all: BTreeMap<usize, Vec<_>> = BTreeMap::new();
+fn singles(lines: &[&str]) -> BTreeMap<usize, Vec<Single>> {
+    let mut all: BTreeMap<usize, Vec<Single>> = BTreeMap::new();
     for (n, line) in
         lines.iter().enumerate().filter(|(_, l)| !matches!(l.trim(), "" | "}") && !l.starts_with('#'))
     {

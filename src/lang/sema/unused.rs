@@ -188,7 +188,7 @@ impl Checker<'_> {
     /// Whether a name stands behind `pick`.
     fn is_picked(&self, name: Span) -> bool {
         let text = self.modules.text_of(name.file);
-        let before = &text[name.line_in(text).range().start..name.start as usize];
+        let before = text.get(name.line_in(text).range().start..name.start as usize).unwrap_or_default();
         before.split_whitespace().any(|word| word == "pick")
     }
 
