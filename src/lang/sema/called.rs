@@ -7,7 +7,7 @@ use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, begun};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{Literal, Name, WordLine, WordValue};
-use crate::lang::syntax::{Block, PROFILE_SETTINGS as SETTINGS, load_setting, setting_elsewhere};
+use crate::lang::syntax::{Block, PROFILE_SETTINGS as SETTINGS, load_setting, one_word, setting_elsewhere};
 
 impl Checker<'_> {
     /// A line under the setting that it surely is; one of no setting is told of, and stays what it is. What other tools call the most
@@ -19,10 +19,7 @@ impl Checker<'_> {
         }
         if let Some((whole, second)) = in_two(line) {
             let span = word.span.to(second);
-            let (written, right) = (self.modules.slice(span), whole.word.value.as_str());
-            let d = Diagnostic::new(Code::Unexpected, span, format!("`{written}` is one word"));
-            self.sink
-                .push(d.label("a space stands in it").help(format!("write `{right}`")).edit(span, right));
+            self.sink.push(one_word(span, self.modules.slice(span), &whole.word.value));
             return Cow::Owned(whole);
         }
         let message = format!("a profile has no setting `{}`", word.value);

@@ -141,13 +141,7 @@ impl Checker<'_> {
         let mut seen: Vec<(&str, Span)> = Vec::new();
         for line in &decl.lines {
             let Some(word) = single_setting(&line.kind) else { continue };
-            if let Some((_, first)) = seen.iter().find(|(w, _)| *w == word) {
-                let message = format!("`{word}` stands twice in one engine");
-                let d = Diagnostic::new(Code::SettingTwice, line.span, message).label("the second one");
-                self.sink.push(d.related(*first, "the first one").help("keep one of them"));
-            } else {
-                seen.push((word, line.span));
-            }
+            self.stands_once(&mut seen, (word, line.span), || format!("`{word}` stands twice in one engine"));
         }
     }
 

@@ -12,13 +12,23 @@ impl Checker<'_> {
         let mut seen: Vec<(&str, Span)> = self.unread_once(decl);
         for line in &decl.lines {
             let Some(word) = single_word(&line.kind) else { continue };
-            if let Some((_, first)) = seen.iter().find(|(w, _)| *w == word) {
-                let message = format!("the study states its {word} twice");
-                let d = Diagnostic::new(Code::SettingTwice, line.span, message).label("the second one");
+            self.stands_once(&mut seen, (word, line.span), || format!("the study states its {word} twice"));
+        }
+    }
+
+    /// Tells of a setting that was seen before in its block, else notes it.
+    pub(super) fn stands_once<'w>(
+        &mut self,
+        seen: &mut Vec<(&'w str, Span)>,
+        (word, span): (&'w str, Span),
+        message: impl FnOnce() -> String,
+    ) {
+        match seen.iter().find(|(w, _)| *w == word) {
+            Some((_, first)) => {
+                let d = Diagnostic::new(Code::SettingTwice, span, message()).label("the second one");
                 self.sink.push(d.related(*first, "the first one").help("keep one of them"));
-            } else {
-                seen.push((word, line.span));
             }
+            None => seen.push((word, span)),
         }
     }
 

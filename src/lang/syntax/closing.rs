@@ -49,12 +49,14 @@ pub fn offer(text: &str, found: &mut [Diagnostic]) {
     }
 }
 
-/// The text with words that change places changed, so that what stands around a quote can be read: everything stays where it is.
+/// The text with what is told of already put right where that leaves everything in its place, as words that change places: so what stands
+/// around a quote can be read.
 fn in_order<'t>(text: &'t str, found: &[Diagnostic]) -> Cow<'t, str> {
     let mut right = Cow::Borrowed(text);
     for edit in found.iter().filter(|d| d.code == Code::Unexpected).flat_map(|d| &d.edits) {
         let place = edit.span.range();
-        let here = edit.span.file == FileId::default() && text.get(place.clone()).is_some();
+        // an edit before may reach into it
+        let here = edit.span.file == FileId::default() && right.get(place.clone()).is_some();
         if here && !place.is_empty() && place.len() == edit.text.len() {
             right.to_mut().replace_range(place, &edit.text);
         }

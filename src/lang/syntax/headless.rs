@@ -6,6 +6,7 @@ use super::blocks::{Block, first_word};
 use super::brackets::{closing, unbalanced};
 use super::heads;
 use super::lexical::Piece;
+use super::misplaced::wrong_way_round;
 use super::reread::reread_within;
 use super::twice::lines;
 use super::within::axis;
@@ -159,10 +160,9 @@ pub(super) fn keyword(id: FileId, at: usize, text: &str, block: Option<Block>) -
     if block.is_none() && kind == "axis" && next == kind && behind.starts_with('=') {
         // `spec axis = {` above points that cannot be read as they stand
         let len = code.len() - code[word.len()..].trim_start().len() + next.len();
-        let message = format!("`{word} {next}` stands the wrong way round");
         let right = format!("{next} {word}");
         let span = Span::new(id, at..at + len);
-        let d = Diagnostic::new(Code::Unexpected, span, message).label("these two change places");
+        let d = wrong_way_round(span, &format!("{word} {next}"));
         return Some(d.help(format!("write `{right}`")).edit(span, right));
     }
     if next == kind {

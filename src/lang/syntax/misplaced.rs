@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::blocks::first_word;
 use super::chunks::{Chunk, unread};
 use super::lacking::lacks_flag;
+use super::signs::is_function;
 use super::tokens::{SEPARATORS, pieces};
 use super::twice::{blank, lines};
 use super::{another_sign, left_out, lexical, words};
@@ -199,8 +200,7 @@ impl Statement<'_> {
         let once = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let right =
             if right.starts_with(',') || written.starts_with(',') { right.to_owned() } else { once(right) };
-        let message = format!("`{}` stands the wrong way round", short(&once(written)));
-        let d = Diagnostic::new(Code::Unexpected, span, message).label("these two change places");
+        let d = wrong_way_round(span, &once(written));
         let derives = matches!(first_word(self.written()), "engine" | "profile") && right.starts_with('=');
         if derives {
             // a title may have been meant, and the parent left out
@@ -375,11 +375,16 @@ fn is_of_bare_title(text: &str, word: &Range<usize>) -> bool {
     text.starts_with("prune ") && title.is_some_and(|title| !title.is_empty() && !title.contains('"'))
 }
 
+/// What is said of two words, or signs, that change places.
+pub(super) fn wrong_way_round(span: Span, written: &str) -> Diagnostic {
+    let message = format!("`{}` stands the wrong way round", short(written));
+    Diagnostic::new(Code::Unexpected, span, message).label("these two change places")
+}
+
 /// `(gpus` as `gpus(`, where no function is called so.
 fn makes_a_call(text: &str, first: &Range<usize>, second: &Range<usize>) -> bool {
     let name = &text[second.clone()];
-    let is_function = matches!(name, "mean" | "stddev" | "min" | "max" | "goodput")
-        || name.strip_prefix('p').is_some_and(|n| n.starts_with(|c: char| c.is_ascii_digit()));
+    let is_function = is_function(name) || name == "goodput";
     &text[first.clone()] == "(" && name.starts_with(|c: char| c.is_ascii_alphabetic()) && !is_function
 }
 

@@ -91,6 +91,7 @@ pub(in crate::lang) use names::parent_of;
 pub use parser::{Parsed, parse};
 pub use points::of_models;
 pub use quotes::as_json;
+pub(in crate::lang) use split_words::one_word;
 pub use synonyms::of_profile as meant_in_profile;
 pub use unseen::only_unseen;
 pub use words::{DATA, ENGINE_SETTINGS, PROFILE_SETTINGS, SITE_SETTINGS};

@@ -2,6 +2,7 @@
 
 use super::blocks::first_word;
 use super::lexical::{Piece, Scanner};
+use super::nesting::code;
 use super::{imports, names, words};
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::did_you_mean;
@@ -63,9 +64,8 @@ pub(super) fn begins_with_a_sign(line: &str) -> bool {
 
 /// Whether a text is a block that is open, all of whose lines stand within it: what stands at the margin below is none of them.
 fn is_below_its_block(text: &str) -> bool {
-    let mut lines =
-        text.lines().map(|l| &l[..start_of_comment(l).unwrap_or(l.len())]).filter(|l| !l.trim().is_empty());
-    let opens = lines.next().is_some_and(|l| !l.starts_with([' ', '\t']) && l.trim_end().ends_with('{'));
+    let mut lines = text.lines().map(code).filter(|l| !l.trim().is_empty());
+    let opens = lines.next().is_some_and(|l| !l.starts_with([' ', '\t']) && l.ends_with('{'));
     let mut inner = lines.peekable();
     opens && inner.peek().is_some() && inner.all(|l| l.starts_with([' ', '\t']))
 }

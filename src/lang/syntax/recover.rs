@@ -7,12 +7,12 @@ use super::brackets::{Doubled, bracket, unbalanced};
 use super::expected::by_rule;
 use super::grammar::Rule;
 use super::lexical::{self, Piece};
+use super::nesting::code;
 use super::reread::{closed, opened, renamed, reread, reread_within, without_block};
 use super::unread_points::other_points;
 use super::within::{axis, first_line, within};
 use super::{colon_blocks, glued, habits, headless, heads, imports, joins, loops, names, versioned, words};
 use crate::lang::codes::Code;
-use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{About, Diagnostic, Sink, did_you_mean, one_of, short};
 use crate::lang::invisible;
 use crate::lang::source::{FileId, Span};
@@ -37,6 +37,8 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     if !own.found().any(|d| d.code == open.code && d.span == open.span) {
         let mut whole = Sink::default();
         out = closed_item(id, file, (base, &format!("{text}\n}}"), span), &mut whole);
+        // the brace that stands in is in no place of the file
+        whole.forget(|d| d.span.end > span.end);
         whole.push(open);
         own = whole;
     }
@@ -47,8 +49,7 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
 /// The brace at the end of a first line that is never closed, above lines of its block.
 fn open_below_its_head(text: &str, indent: usize) -> Option<usize> {
     let line = text[indent..].lines().next()?;
-    let code = line[..start_of_comment(line).unwrap_or(line.len())].trim_end();
-    let brace = indent + code.strip_suffix('{')?.len();
+    let brace = indent + code(line).strip_suffix('{')?.len();
     let below =
         text[indent + line.len()..].lines().any(|l| l.starts_with([' ', '\t']) && !l.trim().is_empty());
     (below && unbalanced(text) == Some((brace, Piece::Open(b'{')))).then_some(brace)

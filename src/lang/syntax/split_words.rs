@@ -47,16 +47,22 @@ pub(super) fn joined(id: FileId, text: &str, told: &Sink, sink: &mut Sink) -> Op
                 continue;
             }
             let place = line.start + first.0..line.start + second.1;
-            let span = Span::new(id, place.clone());
-            let d = Diagnostic::new(Code::Unexpected, span, format!("`{one} {two}` is one word"));
-            sink.push(
-                d.label("a space stands in it").help(format!("write `{whole}`")).edit(span, whole.clone()),
-            );
+            // the second word of a pair begins no other
+            if right[place.clone()] != text[place.clone()] {
+                continue;
+            }
+            sink.push(one_word(Span::new(id, place.clone()), &format!("{one} {two}"), &whole));
             let begins = text[line.start..place.start].trim().is_empty();
             right.replace_range(place, &if begins { format!("{whole} ") } else { format!(" {whole}") });
         }
     }
     (right != text).then_some(right)
+}
+
+/// What is said of a word that is written as two.
+pub(in crate::lang) fn one_word(span: Span, written: &str, whole: &str) -> Diagnostic {
+    let d = Diagnostic::new(Code::Unexpected, span, format!("`{written}` is one word"));
+    d.label("a space stands in it").help(format!("write `{whole}`")).edit(span, whole)
 }
 
 /// Where words of a line stand that one space is between, texts and comments apart.

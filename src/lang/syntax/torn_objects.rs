@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value as Json};
 
+use super::blocks::first_word;
 use super::lexical::{Piece, Scanner};
 use super::twice::lines;
 use crate::lang::codes::Code;
@@ -62,7 +63,7 @@ fn torn_title(line: &str) -> Option<(usize, usize)> {
     let before = &line[..start];
     let quote = before.find('"').filter(|_| before.matches('"').count() == 1)?;
     let name = before.len() - before.trim_start().len();
-    let name = name..name + super::blocks::first_word(&before[name..]).len();
+    let name = name..name + first_word(&before[name..]).len();
     let title = name.end + (before[name.end..].len() - before[name.end..].trim_start().len());
     let colon = before.find(": ").filter(|colon| *colon > title && title > name.end && !name.is_empty())?;
     if quote + 1 == colon && quote > title {
