@@ -69,6 +69,8 @@ pub enum About {
     LacksObject,
     /// lines that a merge left
     Conflict,
+    /// a declaration that lacks a line which begins with one of these words
+    Lacks(&'static [&'static str]),
 }
 
 /// Names of a library that a file uses and does not take.

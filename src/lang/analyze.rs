@@ -5,7 +5,8 @@ use super::diag::{Diagnostic, Severity, Sink, list, once_a_name};
 use super::given::{self, Given, Refused};
 use super::sema::program::Program;
 use super::sema::{
-    Modules, check_program, doubts_that_follow, lacking_in_a_schema, odd_declarations, spare, without_mark,
+    Modules, check_program, doubts_that_follow, lacking_in_a_schema, moved_lines, odd_declarations, spare,
+    without_mark,
 };
 use super::source::{Files, Source, Sources, Span};
 use super::syntax::{habits_told_once, offer_other_halves, only_unseen};
@@ -68,6 +69,7 @@ pub fn analyze_whole(files: &dyn Files, name: &str, text: &str, given: &[Given])
     let line = |span: Span| span.line_in(modules.text_of(span.file));
     odd_declarations(&mut diagnostics, &modules);
     lacking_in_a_schema(&mut diagnostics, &modules);
+    moved_lines(&mut diagnostics, &modules);
     doubts_that_follow(&mut diagnostics, &modules);
     once_a_name(&mut diagnostics, line, |name| modules.root().is_declared(name));
     habits_told_once(modules.root_text(), &mut diagnostics);

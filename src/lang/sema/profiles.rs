@@ -263,7 +263,7 @@ impl Checker<'_> {
         }
         // a line that says it wrongly, or could not be read, has had its diagnostic
         let stated = |word: &str| said.words.contains(&word);
-        let mut lacks = Vec::new();
+        let mut lacks: Vec<(&'static [&'static str], &str, &str)> = Vec::new();
         // a trace says itself when its requests come
         let nearly =
             |d: &Diagnostic| d.code == Code::ProfileSetting && d.suggested.iter().any(|s| s == "trace");
@@ -277,32 +277,32 @@ impl Checker<'_> {
             || self.sink.in_span(decl.span).any(nearly);
         if p.load.is_none() && !traced && !stated("rate") && !stated("concurrency") {
             let help = "add `concurrency 64`, `rate 8/s` or `rate max`";
-            lacks.push(("rate", "how much load there is", help));
+            lacks.push((&["rate", "concurrency"], "how much load there is", help));
         }
         match &p.data {
             None if !stated("data") => {
-                lacks.push(("data", "what is sent", "add `data random` with `input` and `output`"));
+                lacks.push((&["data"], "what is sent", "add `data random` with `input` and `output`"));
             }
             Some(Data::Random) if p.input.is_none() && !stated("input") => {
-                lacks.push(("input", "how long the prompts are", "add `input 1024`"));
+                lacks.push((&["input"], "how long the prompts are", "add `input 1024`"));
             }
             Some(Data::Random) if p.output.is_none() && !stated("output") => {
-                lacks.push(("output", "how much is generated", "add `output 128`"));
+                lacks.push((&["output"], "how much is generated", "add `output 128`"));
             }
             _ => {}
         }
         // what derives from this one lacks the same, and that was said
-        said.words.extend(lacks.iter().map(|(word, ..)| *word));
+        said.words.extend(lacks.iter().map(|(words, ..)| words[0]));
         // lines that mean nobody knows what may be those that are missing
         let nobodys = About::NoSetting(Block::Profile);
         let nameless = self.sink.in_span(decl.span).filter(|d| d.about == nobodys);
         if lacks.len() <= nameless.count() {
             lacks.clear();
         }
-        for (_, what, help) in lacks {
+        for (words, what, help) in lacks {
             let message = format!("the profile `{}` does not say {what}", decl.name.value);
             let d = Diagnostic::new(Code::ProfileIncomplete, decl.name.span, message).label("this profile");
-            self.sink.push(d.help(help));
+            self.sink.push(d.about(About::Lacks(words)).help(help));
         }
         p.not_yet = unmeasured::of(p);
     }

@@ -133,7 +133,7 @@ impl Checker<'_> {
             if !step.unread.contains(&"vary") && !step.is_unread() {
                 let message = format!("the step `{}` varies nothing", step.name.value);
                 let d = Diagnostic::new(Code::StepEmpty, step.name.span, message).label("this step");
-                self.sink.push(d.help("add `vary AXIS`"));
+                self.sink.push(d.about(About::Lacks(&["vary", "pick"])).help("add `vary AXIS`"));
             }
             return None;
         }

@@ -271,17 +271,17 @@ impl Checker<'_> {
         let has = |f: fn(&Line) -> bool| decl.lines.iter().any(|l| f(&l.kind));
         let unread = |words: &[&str]| decl.unread.iter().any(|u| words.contains(u));
         let objective = has(|l| matches!(l, Line::Objective { .. })) || unread(&["maximize", "minimize"]);
-        let mut lacks = Vec::new();
+        let mut lacks: Vec<(&'static [&'static str], &str)> = Vec::new();
         if !has(|l| matches!(l, Line::Model(_))) && !unread(&["model"]) {
-            lacks.push(("model", "`model \"org/name\"`"));
+            lacks.push((&["model"], "`model \"org/name\"`"));
         }
         if !has(|l| matches!(l, Line::Baseline(_))) && !unread(&["baseline"]) {
-            lacks.push(("baseline", "`baseline ENGINE`"));
+            lacks.push((&["baseline"], "`baseline ENGINE`"));
         }
         // tables of the baseline alone need no candidates
         let tables = !objective && has(|l| matches!(l, Line::Confirm(_) | Line::Curve(_)));
         if !tables && !has(|l| matches!(l, Line::Step(_) | Line::Track(_))) && !unread(&["step", "track"]) {
-            lacks.push(("step", "`step NAME { vary AXIS }`"));
+            lacks.push((&["step", "track"], "`step NAME { vary AXIS }`"));
         }
         // lines that mean nobody knows what may be those that are missing
         let nobodys = About::NoSetting(Block::Study);
@@ -290,15 +290,16 @@ impl Checker<'_> {
             lacks.clear();
         }
         for (what, how) in lacks {
-            let message = format!("the study `{}` has no {what}", study.name);
+            let message = format!("the study `{}` has no {}", study.name, what[0]);
             let d = Diagnostic::new(Code::MissingInStudy, decl.name.span, message).label("this study");
-            self.sink.push(d.help(format!("add {how}")));
+            self.sink.push(d.about(About::Lacks(what)).help(format!("add {how}")));
         }
         let loads = has(|l| matches!(l, Line::Objective { .. } | Line::Confirm(_) | Line::Curve(_)));
         let steps = has(|l| matches!(l, Line::Step(_) | Line::Track(_)));
         if steps && !loads && !unread(&["maximize", "minimize", "confirm", "curve"]) {
             let message = format!("the study `{}` has neither an objective nor `confirm on`", study.name);
             let d = Diagnostic::new(Code::MeasuresNothing, decl.name.span, message).label("measures nothing");
+            let d = d.about(About::Lacks(&["maximize", "minimize", "confirm", "curve"]));
             self.sink.push(d.help(
                 "add `maximize total_tps on PROFILE`; for tables without a recommendation, `confirm on PROFILE`",
             ));
@@ -309,6 +310,7 @@ impl Checker<'_> {
                 study.name
             );
             let d = Diagnostic::new(Code::NothingWins, decl.name.span, message).label("tables only");
+            let d = d.about(About::Lacks(&["maximize", "minimize"]));
             self.sink.push(d.help("if something is to win, add `maximize total_tps on PROFILE`"));
         }
     }

@@ -153,7 +153,8 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
     if let Some(found) = glued::line(id, block, text, base) {
         return Some(found);
     }
-    let near = did_you_mean(word, known.iter().copied());
+    // a declaration in a block is one, however much its word looks like a setting: `metric`, for `metrics`
+    let near = did_you_mean(word, known.iter().copied()).filter(|_| !words::DECLARATIONS.contains(&word));
     // what stands in its braces says more than a word that looks alike
     if let Some(found) = headless::keyword(id, base, text, Some(block))
         && near.is_none_or(|n| found.edits.iter().all(|e| e.text.trim() != n))

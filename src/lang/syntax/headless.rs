@@ -133,6 +133,8 @@ pub(super) fn keyword(id: FileId, at: usize, text: &str, block: Option<Block>) -
         ("step", Some(Block::Study | Block::Track)) => "step",
         ("study", Some(Block::Study)) if first_word(body.trim_start()) == "step" => "track",
         ("step", _) | (_, Some(_)) => return None,
+        // right, but for its place
+        ("study", None) if word == "track" => return None,
         // a value in braces, not a block
         (kind, None) if lines(text).len() > 1 && code.ends_with('{') => kind,
         _ => return None,

@@ -1,5 +1,5 @@
 //! A declaration of one line at the margin within a block that goes on below it, as it comes out when it was pasted there: spaces take its
-//! place, so that the block is read.
+//! place, so that the block is read. Between the points of an axis it may be indented too: there no setting looks like it.
 
 use std::ops::Range;
 
@@ -16,7 +16,9 @@ use crate::lang::source::{FileId, Span};
 pub fn within(id: FileId, text: &mut String, sink: &mut Sink, lost: &mut Vec<String>) {
     for (head, places) in found(text) {
         for place in places {
-            let line = text[place.clone()].to_owned();
+            let line = text[place.clone()].trim_start().to_owned();
+            let place = place.end - line.len()..place.end;
+            let begin = text[..place.start].rfind('\n').map_or(0, |n| n + 1);
             let (keyword, block) = (first_word(&line), first_word(&text[head..]).to_owned());
             let here = Span::new(id, place.start..place.start + keyword.len());
             let end = place.end + usize::from(text[place.end..].starts_with('\n'));
@@ -28,7 +30,7 @@ pub fn within(id: FileId, text: &mut String, sink: &mut Sink, lost: &mut Vec<Str
             .label("declared here")
             .help(format!("declare it at the top of the file, above the {block}"))
             .edit(Span::new(id, head..head), format!("{line}\n"))
-            .edit(Span::new(id, place.start..end), "");
+            .edit(Span::new(id, begin..end), "");
             sink.push(d);
             lost.extend(declared_name(&line));
             blank(text, place);
@@ -42,9 +44,10 @@ fn found(text: &str) -> Vec<(usize, Vec<Range<usize>>)> {
     for line in lines(text) {
         let code = &text[line.clone()];
         let word = first_word(code);
-        let block = matches!(word, "engine" | "profile" | "study" | "site");
+        let block = matches!(word, "engine" | "profile" | "study" | "site")
+            || word == "axis" && code.trim_end().ends_with('{');
         match &mut open {
-            Some(o) if is_whole(code) && !o.goes_on => o.pasted.push(line),
+            Some(o) if is_whole(o.own(code)) && !o.goes_on => o.pasted.push(line),
             Some(o) if block || words::DECLARATIONS.contains(&word) => {
                 // the block above was not closed
                 o.depth = 0;
@@ -52,7 +55,8 @@ fn found(text: &str) -> Vec<(usize, Vec<Range<usize>>)> {
             }
             Some(o) => {
                 o.depth += depth(code);
-                o.goes_on = code.trim_end().ends_with(['=', ',', '*', '+']);
+                let ends: &[char] = if o.points { &['=', '*', '+'] } else { &['=', ',', '*', '+'] };
+                o.goes_on = code.trim_end().ends_with(ends);
                 if o.depth <= 0 {
                     // between its own lines, and closed below them
                     if code.starts_with('}') && o.depth == 0 && !o.pasted.is_empty() {
@@ -70,6 +74,8 @@ fn found(text: &str) -> Vec<(usize, Vec<Range<usize>>)> {
 struct Open {
     head: usize,
     depth: i64,
+    /// of an axis
+    points: bool,
     /// the line above is not at its end
     goes_on: bool,
     pasted: Vec<Range<usize>>,
@@ -78,7 +84,13 @@ struct Open {
 impl Open {
     fn at(head: usize, line: &str, block: bool) -> Option<Self> {
         let depth = depth(line);
-        (block && depth == 1).then_some(Self { head, depth, goes_on: false, pasted: Vec::new() })
+        let points = first_word(line) == "axis";
+        (block && depth == 1).then_some(Self { head, depth, points, goes_on: false, pasted: Vec::new() })
+    }
+
+    /// What of a line may have been pasted, without the indentation that it was given.
+    fn own<'t>(&self, line: &'t str) -> &'t str {
+        if self.points && self.depth == 1 { line.trim_start() } else { line }
     }
 }
 
@@ -109,6 +121,13 @@ mod tests {
         assert_eq!(told("study s {\n    repeat 2\naxis a = -x\n    model \"m\"\n}\n"), ["axis a = -x"]);
         assert_eq!(told("study s {\n    step a {\nparam b = 2\n    }\n}\n"), ["param b = 2"]);
         assert_eq!(told("engine e = v {\naxis a = -x\naxis b = -y\n}\n"), ["axis a = -x", "axis b = -y"]);
+    }
+
+    #[test]
+    fn between_points_it_may_be_indented() {
+        assert_eq!(told("axis q = {\n    a: -y,\n    axis b = -x\n    c: -z\n}\n"), ["    axis b = -x"]);
+        assert_eq!(told("axis q = {\n    a: -y\nparam b = 2\n}\n"), ["param b = 2"]);
+        assert_eq!(told("axis q = {\n    a: -y\naxis b = -x\n"), [""; 0]);
     }
 
     #[test]

@@ -88,6 +88,8 @@ impl<'a> Search<'a> {
         for error in search.errors() {
             search.error(error);
         }
+        // a step in an engine or a profile may be one of any study
+        search.unread |= analysis.diagnostics.iter().any(|d| search.is_stray_step(d));
         let lost = search.lost_steps();
         // of an axis that was to be imported nobody knows what it varies
         search.unread |= lost && search.errors().any(|d| search.imports(d));
@@ -102,6 +104,12 @@ impl<'a> Search<'a> {
         let concern = self.concern;
         let errors = self.analysis.diagnostics.iter().filter(|d| d.is_error());
         errors.filter(move |d| concern.is_none_or(|c| c.has(d)))
+    }
+
+    /// Whether it tells of what is varied in a block of another kind.
+    fn is_stray_step(&self, d: &Diagnostic) -> bool {
+        matches!(d.code, Code::NotADeclaration | Code::UnknownSetting)
+            && matches!(self.analysis.modules.slice(d.span), "study" | "track" | "step" | "vary" | "pick")
     }
 
     /// The study that is asked about, or all of them.
