@@ -1,11 +1,16 @@
 //! Rules that never fire in any study of the file, or always do.
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 
-use crate::lang::Diagnostic;
+use super::reach::flag_key;
 use crate::lang::codes::Code;
+use crate::lang::diag::About;
 use crate::lang::sema::program::{Expr, Prune};
+use crate::lang::sema::schema::key;
+use crate::lang::sema::scope::Kind;
 use crate::lang::source::{FileId, Span};
+use crate::lang::syntax::ast::Item;
+use crate::lang::{Analysis, Diagnostic};
 
 /// What each rule of a file comes to, by its place.
 pub(super) type Rules<'a> = HashMap<Span, (Verdict, &'a Prune, Span)>;
@@ -62,6 +67,20 @@ pub(super) fn idle(verdict: Verdict, rule: &Prune, place: Span) -> Option<Diagno
         }
         Verdict::Depends => None,
     }
+}
+
+/// A rule that reads what only an axis sets which no step varies can never fire, and that nothing varies the axis has been said.
+pub(super) fn without_unused_axes(analysis: &Analysis, found: &mut Vec<Diagnostic>) {
+    let modules = &analysis.modules;
+    let flags = |span: Span| {
+        let words = modules.slice(span).split(|c: char| c.is_whitespace() || "=,{}[]()".contains(c));
+        words.filter(|w| w.starts_with('-')).map(|w| key(&flag_key(w))).collect::<HashSet<String>>()
+    };
+    let items = &modules.root().file.items;
+    let unused = analysis.diagnostics.iter().filter(|d| d.about == About::Unused(Kind::Axis));
+    let set: HashSet<String> =
+        unused.filter_map(|d| Item::at(items, d.span)).flat_map(|item| flags(item.span())).collect();
+    found.retain(|d| d.code != Code::NeverFires || flags(d.span).is_disjoint(&set));
 }
 
 /// The flag of a condition that is compared with `auto`.

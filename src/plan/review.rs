@@ -18,7 +18,7 @@ use super::config::Config;
 use super::dead::unreachable;
 use super::eval::{Before, condition};
 use super::foreseen::foreseen;
-use super::idle::{Rules, Verdict, idle, join};
+use super::idle::{Rules, Verdict, idle, join, without_unused_axes};
 use super::lone::lone;
 use super::overruled::overruled;
 use super::overwritten::overwritten;
@@ -55,6 +55,7 @@ const MOST_OVER_BASE: usize = 64;
 pub fn reviewed(mut analysis: Analysis) -> Analysis {
     let mut found = if analysis.has_errors() { certain(&analysis) } else { review(&analysis.program) };
     without_bases_told(&analysis, &mut found);
+    without_unused_axes(&analysis, &mut found);
     if !found.is_empty() {
         analysis.diagnostics.extend(found);
         axis_in_place_of_another(&mut analysis.diagnostics, &analysis.modules);

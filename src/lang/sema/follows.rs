@@ -31,6 +31,7 @@ impl Checker<'_> {
         self.doubled_for_want_of_a_value();
         self.valueless_behind_a_gap();
         self.split_flags();
+        self.flags_split_before_their_value();
         self.doubled_unchecked();
         self.called_like_a_built_in();
         self.default_of_a_torn_flag();
@@ -161,6 +162,34 @@ impl Checker<'_> {
             *d = one.label("a space stands in it").help(format!("write {whole}")).edit(span, whole);
         }
         self.sink.forget(|d| d.code == Code::UnknownFlag && second.contains(&d.span));
+    }
+
+    /// `--max-mod el-len=4096`: what looks like a flag and its value is a flag with a space in it, if there is such a one.
+    fn flags_split_before_their_value(&mut self) {
+        let spaced: Vec<Span> =
+            self.sink.found().filter(|d| d.code == Code::SpacedFlag).map(|d| d.span).collect();
+        for at in spaced {
+            let text = self.modules.slice(at);
+            let Some((begin, end)) = text.split_once([' ', '\t']) else { continue };
+            let end = end.trim_start_matches([' ', '\t']);
+            let whole = format!("{begin}{end}");
+            let name = whole.split('=').next().unwrap_or_default();
+            // of a JSON flag the key may be the one with the space
+            let (flag, own) = (name.split('.').next().unwrap_or_default(), begin.split('.').next());
+            let in_key = begin.contains('.') && end.contains('=') && !end.starts_with(['=', '"', '{', '[']);
+            if !self.is_flag(flag) || own == Some(flag) && !in_key {
+                continue;
+            }
+            let split = &text[..text.len() - (whole.len() - name.len())];
+            let d = Diagnostic::new(Code::UnknownFlag, at, format!("`{split}` is one flag"));
+            let d = d.label("a space stands in it").help(format!("write {whole}")).edit(at, whole);
+            self.sink.forget(|d| {
+                matches!(d.code, Code::SpacedFlag | Code::UnknownFlag)
+                    && d.span.file == at.file
+                    && d.span.start == at.start
+            });
+            self.sink.push(d);
+        }
     }
 
     /// `unset --seqs` in the place of a point: what is missing before the flag may be what it needs.

@@ -10,6 +10,8 @@ use crate::lang::syntax::ast::{self, ExprKind, Number};
 
 /// The gain from which a plain number is taken for percent.
 const DOUBLED: f64 = 1.0;
+/// The gain from which it may have been: no flag is expected to bring a fifth.
+const MUCH: f64 = 0.2;
 
 impl Checker<'_> {
     /// A share, or the gain, compared with a plain number that it can never be. `None` after saying so.
@@ -56,7 +58,17 @@ impl Checker<'_> {
 
     /// `adopt gain >= 1` asks for twice as much: whoever means that says `100%`. `None` after saying so.
     pub(super) fn adopts_share(&mut self, n: &Number) -> Option<()> {
-        if !n.unit.is_empty() || n.value < DOUBLED {
+        if !n.unit.is_empty() {
+            return Some(());
+        }
+        if n.value < DOUBLED {
+            if n.value >= MUCH {
+                let whole = round(n.value * 100.0);
+                let message = format!("`{}` is a gain of {whole} %", n.value);
+                let d = Diagnostic::new(Code::Implausible, n.span, message).label("without `%`");
+                self.sink
+                    .push(d.help(format!("write `{}%`; if {whole} % is meant, write `{whole}%`", n.value)));
+            }
             return Some(());
         }
         let whole = n.value * 100.0;

@@ -180,6 +180,9 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
     if let Some(help) = elsewhere(block, word) {
         return Some(d.label("not here").about(About::NotHere).help(help));
     }
+    if let Some(found) = wordless::any_text(id, block, text, base) {
+        return Some(found);
+    }
     if block == Block::Step && matches!(word, "varies" | "varied" | "varying") {
         return Some(d.suggest("vary").help("write `vary`").edit(span, "vary"));
     }

@@ -19,15 +19,25 @@ pub fn without(id: FileId, text: &mut String, sink: &mut Sink) {
     variables(id, text, sink);
 }
 
-/// `}s`, `{;`, `,;`: a letter or two that slipped behind the end of a block, a sign behind the beginning of one or behind a point's comma.
+/// `}s`, `{;`, `,;`: a letter or two that slipped behind the end of a block, a sign behind the beginning of one or behind a point's comma,
+/// and `};`, `} // later` at the end of a declaration.
 fn behind_ends(id: FileId, text: &mut String, sink: &mut Sink) {
     let mut found = 0;
     for line in lines(text) {
         let code = text[line.clone()].trim_end();
+        if code.strip_prefix('}').is_some_and(|rest| rest.trim_start().starts_with("//")) && found < MOST {
+            found += 1;
+            let sign = line.start + code.find("//").unwrap_or_default();
+            let span = Span::new(id, sign..sign + 2);
+            let d = Diagnostic::new(Code::Unexpected, span, "`//` was not expected here");
+            sink.push(d.label("a comment?").help("comments begin with `#`").edit(span, "#"));
+            blank(text, sign..line.start + code.len());
+            continue;
+        }
         let letters = |s: &&str| (1..=2).contains(&s.len()) && s.bytes().all(|b| b.is_ascii_lowercase());
         let behind_end = code.trim_start().strip_prefix('}').filter(letters);
-        let sign =
-            ["{;", "{,", ",;"].iter().any(|signs| code.ends_with(signs)).then(|| &code[code.len() - 1..]);
+        let too_many = matches!(code, "};" | "},") || ["{;", "{,", ",;"].iter().any(|s| code.ends_with(s));
+        let sign = too_many.then(|| &code[code.len() - 1..]);
         let Some(slip) = behind_end.or(sign).filter(|_| found < MOST && !code.contains('#')) else {
             continue;
         };

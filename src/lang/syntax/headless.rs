@@ -35,6 +35,7 @@ pub(super) fn kind_of(body: &str) -> Option<&'static str> {
         let word = first_word(line);
         let mut kinds = all.iter().filter(|(_, settings)| settings.contains(&word)).map(|(kind, _)| *kind);
         let kind = match (kinds.next(), SHARED.contains(&word)) {
+            _ if is_of_site(line) => "site",
             _ if line.starts_with('-') => "engine",
             _ if is_point(line) => "axis",
             (Some(kind), false) => kind,
@@ -59,6 +60,16 @@ pub(super) fn kind_of(body: &str) -> Option<&'static str> {
     }
     // `data sharegpt` and nothing else is a line of a profile
     shared.map(|_| "profile")
+}
+
+/// `engine vllm via docker`, `model "org/M" at "~/models/m"`, `price 3usd/h`
+fn is_of_site(line: &str) -> bool {
+    match first_word(line) {
+        "price" | "runner" => true,
+        "engine" => line.contains(" via "),
+        "model" | "data" => line.contains(" at \""),
+        _ => false,
+    }
 }
 
 /// What the lines below a first line that opens a block are of.
@@ -101,6 +112,7 @@ pub(super) fn without_head(id: FileId, file: &str, at: usize, text: &str, sink: 
         "engine" => "engine NAME = PARENT {",
         "axis" => "axis NAME = {",
         "profile" => "profile NAME {",
+        "site" => "site NAME {",
         _ => "study NAME {",
     };
     let d = Diagnostic::new(Code::NotADeclaration, span, format!("`{}` begins no declaration", short(word)));
@@ -251,6 +263,8 @@ mod tests {
             ("data random\n", Some("profile")),
             (" vary x }", Some("step")),
             ("fp8 \"FP8\": model \"a\",\n", Some("axis")),
+            (" engine vllm \"0.17.1\" via docker\n", Some("site")),
+            (" env HF_HOME=\"~/hf\"\n price 3usd/h\n", Some("site")),
             ("what is this\n", None),
         ] {
             assert_eq!(kind_of(body), kind, "{body}");

@@ -369,10 +369,13 @@ fn closing(text: &str) -> Option<usize> {
     })
 }
 
-/// `prune far far behind when …`: the first word of a reason without its quotes.
+/// `prune far far behind when …`: the first word of a reason without its quotes, or `prune late late" when …`: without the first of them.
 fn is_of_bare_title(text: &str, word: &Range<usize>) -> bool {
+    if text[word.end..].lines().next().unwrap_or_default().matches('"').count() % 2 == 1 {
+        return true;
+    }
     let title = text[word.end..].split_once(" when ").map(|(title, _)| title.trim());
-    text.starts_with("prune ") && title.is_some_and(|title| !title.is_empty() && !title.contains('"'))
+    text.starts_with("prune ") && title.is_some_and(|title| !title.contains('"'))
 }
 
 /// What is said of two words, or signs, that change places.

@@ -2,6 +2,7 @@
 
 use super::blocks::first_word;
 use super::examples;
+use super::headless::is_point;
 use super::imports;
 use super::lexical;
 use super::opened;
@@ -315,15 +316,23 @@ fn is_a_text(text: &str) -> bool {
 pub(super) fn lacks_keyword(line: &str) -> bool {
     let code = &line[..start_of_comment(line).unwrap_or(line.len())];
     let Some((name, value)) = code.split_once('=') else { return false };
-    let (name, title) = titled(name.trim());
+    let (name, _) = titled(name.trim());
     let snake = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    !title.is_empty() && name.chars().all(snake) && value.trim_start().starts_with("--")
+    name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(snake)
+        && (value.trim_start().starts_with("--") || is_of_points(value.trim_start()))
+}
+
+/// `{ fp8 "FP8": --quantization=fp8 }`
+fn is_of_points(value: &str) -> bool {
+    value.strip_prefix('{').is_some_and(|points| is_point(points.trim_start()))
 }
 
 /// What the value behind a `=` is of.
 fn kind_of_value(file: &str, value: &str) -> Option<&'static str> {
     match value.as_bytes().first()? {
         b'-' if value.starts_with("--") => Some("axis"),
+        b'{' if is_of_points(value) => Some("axis"),
         b'"' => Some("param"),
         b'0'..=b'9' => expression(file, value).or(Some("param")),
         _ if !value.starts_with(|c: char| c.is_ascii_lowercase() || c == '(') => None,

@@ -79,7 +79,9 @@ pub(super) fn renamed(found: &Diagnostic, at: usize, text: &str, known: &[&str])
     let [edit] = found.edits.as_slice() else { return None };
     let right = edit.text.as_str();
     let (start, end) = (edit.span.start as usize, edit.span.end as usize);
-    let replaced = start == at && end <= at + text.len() && known.contains(&first_word(right));
+    // a sign that is taken away leaves the word behind it
+    let begins = if right.is_empty() { text.get(end.checked_sub(at)?..)? } else { right };
+    let replaced = start == at && end <= at + text.len() && known.contains(&first_word(begins));
     // `NAME = 1` as `env NAME=1`: of a whole line its first word stays in its place
     let (own, rest) = (first_word(text), text.get(end.checked_sub(at)?..)?.trim_start());
     let whole = rest.is_empty() || rest.starts_with('#');

@@ -7,6 +7,7 @@ use super::extents::holds;
 use crate::lang::Analysis;
 use crate::lang::Diagnostic;
 use crate::lang::codes::Code;
+use crate::lang::diag::About;
 use crate::lang::sema::program::Study;
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, Item, StudyLineKind};
@@ -64,6 +65,10 @@ impl<'a> Concern<'a> {
         let elsewhere = matches!(error.code, Code::TooManyGpus | Code::DeclaredTwice);
         let here = |at: &Span| holds(self.study.span, *at) && !self.is_apart(*at);
         if elsewhere && error.related.iter().any(|(at, _)| here(at)) {
+            return true;
+        }
+        // what has no name may be what the study names
+        if error.about.expected().name || error.about == About::NoName {
             return true;
         }
         match Item::at(self.items, error.span) {
