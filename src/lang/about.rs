@@ -23,6 +23,8 @@ pub enum About {
     Unused(Kind),
     /// something else stands where one of this kind was to be named
     Instead(Kind),
+    /// one of this kind is named twice where each is named once
+    Twice(Kind),
     /// a point that an axis does not have
     NoPoint { axis: String },
     /// an engine, by its name

@@ -286,7 +286,9 @@ fn places<'a>(
 
 fn touches(d: &Diagnostic, place: &Range<usize>) -> bool {
     let at = |span: Span| is_here(span) && overlap(&span.range(), place);
-    at(d.span) || d.related.iter().any(|(span, _)| at(*span))
+    // a rule that excludes a point is read as it was mended
+    let aside = d.code == Code::Unreachable;
+    at(d.span) || !aside && d.related.iter().any(|(span, _)| at(*span))
 }
 
 /// Takes back doubts that are none where what was mended is right: they followed from it.

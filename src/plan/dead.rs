@@ -14,6 +14,7 @@ use super::refused::touched;
 use super::review::place;
 use crate::lang::codes::Code;
 use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Space, Step, Study};
+use crate::lang::source::Span;
 use crate::lang::{Diagnostic, Program};
 
 /// Combinations of one step that are looked at.
@@ -67,7 +68,7 @@ pub(super) fn unreachable<'a>(
     let alive: HashSet<Place> =
         study.steps.iter().zip(&found).flat_map(|(s, f)| alive(s, f.as_ref())).collect();
     let told = study.steps.iter().zip(&found).filter_map(|(s, f)| Some((s, f.as_ref()?)));
-    once_for_each_reason(told.flat_map(|(step, found)| found.told(step, &alive)))
+    once_for_each_reason(told.flat_map(|(step, found)| found.told(study, step, &alive)))
 }
 
 /// What one rule excludes, or an engine refuses for one reason, is one mistake, in however many points and steps.
@@ -75,10 +76,16 @@ fn once_for_each_reason(found: impl Iterator<Item = Told>) -> Vec<Diagnostic> {
     let mut out: Vec<Told> = Vec::new();
     for Told { by, diagnostic } in found {
         match out.iter_mut().find(|o| by.is_some() && o.by == by) {
-            Some(Told { diagnostic: first, .. }) if first.span != diagnostic.span => {
-                first.related.push((diagnostic.span, "and this".to_owned()));
+            Some(Told { diagnostic: first, .. }) => {
+                // of a step that the same rule excludes, the step
+                let places =
+                    std::iter::once(diagnostic.span).chain(diagnostic.related.iter().map(|(at, _)| *at));
+                let is_new =
+                    |at: &Span| *at != first.span && first.related.iter().all(|(known, _)| known != at);
+                if let Some(at) = places.into_iter().find(is_new) {
+                    first.related.push((at, "and this".to_owned()));
+                }
             }
-            Some(_) => {}
             None => out.push(Told { by, diagnostic }),
         }
     }
@@ -286,8 +293,14 @@ fn alive<'a>(step: &'a Step, found: Option<&Found<'a>>) -> Vec<Place<'a>> {
     step.space.points().into_iter().map(named).filter(|p| !dead(p)).collect()
 }
 
+/// The condition of the rule of this file that has such a name.
+fn excluding(study: &Study, by: Option<&str>) -> Option<Span> {
+    let rule = study.prune.iter().find(|r| Some(r.name.as_str()) == by)?;
+    (rule.span.file == study.span.file).then_some(rule.span)
+}
+
 impl Found<'_> {
-    fn told(&self, step: &Step, alive: &HashSet<Place>) -> Vec<Told> {
+    fn told(&self, study: &Study, step: &Step, alive: &HashSet<Place>) -> Vec<Told> {
         if self.nothing_of(&step.space) {
             let (place, or) = if self.by_order {
                 (" where it stands", "move the step behind the one that changes this")
@@ -295,15 +308,21 @@ impl Found<'_> {
                 ("", "remove the step")
             };
             let message = format!("no candidate of the step `{}` can be measured{place}", step.name);
-            return vec![self.all_excluded(message, &step.space, step, or)];
+            return vec![self.all_excluded(message, &step.space, (study, step), or)];
         }
         let mut out = Vec::new();
-        self.terms(&step.space, step, alive, &mut out);
+        self.terms(&step.space, (study, step), alive, &mut out);
         out
     }
 
     /// Products that are dead as a whole are told of once, else each point.
-    fn terms(&self, space: &Space, step: &Step, alive: &HashSet<Place>, out: &mut Vec<Told>) {
+    fn terms(
+        &self,
+        space: &Space,
+        (study, step): (&Study, &Step),
+        alive: &HashSet<Place>,
+        out: &mut Vec<Told>,
+    ) {
         match space {
             Space::Product(factors) if factors.len() > 1 && self.nothing_of(space) => {
                 let mut axes: Vec<&str> = space.points().into_iter().map(|p| p.axis.as_str()).collect();
@@ -311,11 +330,11 @@ impl Found<'_> {
                 let product = axes.join(" * ");
                 let message =
                     format!("no candidate of `{product}` can be measured in the step `{}`", step.name);
-                out.push(self.all_excluded(message, space, step, &format!("take `{product}` out")));
+                out.push(self.all_excluded(message, space, (study, step), &format!("take `{product}` out")));
             }
             Space::Sum(parts) | Space::Product(parts) => {
                 for part in parts {
-                    self.terms(part, step, alive, out);
+                    self.terms(part, (study, step), alive, out);
                 }
             }
             Space::Points(points) => {
@@ -325,6 +344,10 @@ impl Found<'_> {
                         let message = format!("the point `{}` of `{}` can never be measured", p.name, p.axis);
                         let d = Diagnostic::new(Code::Unreachable, place(p, step), message)
                             .label("always excluded");
+                        let d = match excluding(study, by.as_deref()) {
+                            Some(rule) => d.related(rule, "by this rule"),
+                            None => d,
+                        };
                         let d = d.help(format!("{why}; take the point out, or mend what excludes it"));
                         Told { by: by.clone(), diagnostic: d }
                     },
@@ -333,12 +356,19 @@ impl Found<'_> {
         }
     }
 
-    fn all_excluded(&self, message: String, space: &Space, step: &Step, or: &str) -> Told {
-        let first = space.points().into_iter().find_map(|p| self.dead.get(&named(p)));
-        let why = first.map(|e| format!(" ({})", e.why)).unwrap_or_default();
-        let d = Diagnostic::new(Code::Unreachable, step.span, message).label("all are excluded");
-        let d = d.help(format!("mend what excludes them{why}, or {or}"));
-        Told { by: first.and_then(|e| e.by.clone()), diagnostic: d }
+    /// Where what excludes them stands: a rule, else the first point of them.
+    fn all_excluded(&self, message: String, space: &Space, (study, step): (&Study, &Step), or: &str) -> Told {
+        let first = space.points().into_iter().find_map(|p| Some((p, self.dead.get(&named(p))?)));
+        let why = first.map(|(_, e)| format!(" ({})", e.why)).unwrap_or_default();
+        let by = first.and_then(|(_, e)| e.by.clone());
+        let at = match excluding(study, by.as_deref()) {
+            Some(rule) => (rule, "excludes all of them"),
+            None => first
+                .map_or((step.span, "all are excluded"), |(p, _)| (place(p, step), "excluded, as all are")),
+        };
+        let d = Diagnostic::new(Code::Unreachable, at.0, message).label(at.1);
+        let d = if at.0 == step.span { d } else { d.related(step.span, "in this step") };
+        Told { by, diagnostic: d.help(format!("mend what excludes them{why}, or {or}")) }
     }
 
     fn nothing_of(&self, space: &Space) -> bool {

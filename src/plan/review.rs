@@ -32,8 +32,8 @@ use super::undrafted::undrafted;
 use super::unstated::unstated;
 use crate::lang::codes::Code;
 use crate::lang::diag::sort;
-use crate::lang::sema::axis_in_place_of_another;
 use crate::lang::sema::bounds::simplified;
+use crate::lang::sema::in_place_of_another;
 use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Prune, Step, Study};
 use crate::lang::sema::schema::{Found, Schema, Setting, key};
 use crate::lang::sema::typed::typed;
@@ -58,7 +58,7 @@ pub fn reviewed(mut analysis: Analysis) -> Analysis {
     without_unused_axes(&analysis, &mut found);
     if !found.is_empty() {
         analysis.diagnostics.extend(found);
-        axis_in_place_of_another(&mut analysis.diagnostics, &analysis.modules);
+        in_place_of_another(&mut analysis.diagnostics, &analysis.modules);
         sort(&mut analysis.diagnostics);
     }
     analysis

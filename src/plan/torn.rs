@@ -11,7 +11,7 @@ use super::room::limits;
 use super::undrafted::may_draft;
 use crate::lang::codes::Code;
 use crate::lang::diag::About;
-use crate::lang::sema::program::{Change, Engine, Expr, Prune, Step, Study};
+use crate::lang::sema::program::{Change, Engine, Expr, From, Prune, Step, Study};
 use crate::lang::sema::schema::key;
 use crate::lang::source::Span;
 use crate::lang::syntax::Block;
@@ -26,6 +26,7 @@ use extents::holds;
 use search::Search;
 
 /// What the errors of a file make unsure.
+#[expect(clippy::struct_excessive_bools, reason = "each answers what another check asks")]
 pub(super) struct Torn {
     /// what a mistake may have lost or changed
     unsure: Asked,
@@ -35,6 +36,8 @@ pub(super) struct Torn {
     declared: HashSet<String>,
     /// from which gain on a study adopts
     adopt: bool,
+    /// there are two, and nobody knows which is meant
+    objectives: bool,
     gpus: bool,
     /// some study says how many there are
     stated: bool,
@@ -74,6 +77,14 @@ fn is_of_one_schema(program: &Program) -> bool {
     first.is_some_and(|first| engines.all(|e| Arc::ptr_eq(&e.schema, &first.schema)))
 }
 
+/// Whether what is torn names an engine that a step may have varied: one that it starts from stays what it is.
+fn names_an_engine(text: &str, program: &Program) -> bool {
+    let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let words: Vec<&str> = text.split(|c| !in_word(c)).filter(|w| !w.is_empty()).collect();
+    let stays = |before: &str| matches!(before, "from" | "track" | "baseline" | "engine");
+    words.windows(2).any(|w| !stays(w[0]) && program.engines.contains_key(w[1]))
+}
+
 impl Torn {
     /// For one study, for one of its tracks, or for all of a file. `None` where nothing is certain.
     pub(super) fn of(analysis: &Analysis, study: Option<&Study>, track: Option<&str>) -> Option<Self> {
@@ -88,7 +99,7 @@ impl Torn {
         let based = studies().all(|s| !s.baseline.is_empty());
         let candidates = if search.vague || !based {
             Candidates::Vague
-        } else if words().any(|w| w == "engine") {
+        } else if words().any(|w| w == "engine") || names_an_engine(text, &analysis.program) {
             Candidates::Any
         } else if search.unread {
             Candidates::Unread
@@ -111,6 +122,10 @@ impl Torn {
                 .map(|w| key(&flag_key(w)))
                 .collect(),
             adopt: words().any(|w| w == "adopt"),
+            objectives: search.errors().any(|d| {
+                let text = analysis.modules.slice(d.span);
+                d.code == Code::SettingTwice && (text.starts_with("maximize") || text.starts_with("minimize"))
+            }),
             // what all need is not to be told of each
             gpus: words().any(|w| w == "gpus")
                 || lost_gpus(&search)
@@ -153,7 +168,11 @@ impl Torn {
     /// Whether a doubt about the rest holds for the whole file, and stands where no mistake is.
     pub(super) fn spares(&self, found: &Diagnostic, program: &Program) -> bool {
         let at = found.span;
-        let mut steps = program.studies.iter().flat_map(|s| &s.steps).filter(|s| s.span == at);
+        // what excludes all of a step is told elsewhere, and of it
+        let of = |s: &&Step| {
+            s.span == at || found.code == Code::Unreachable && found.related.iter().any(|(r, _)| *r == s.span)
+        };
+        let mut steps = program.studies.iter().flat_map(|s| &s.steps).filter(of);
         let of_candidates = matches!(
             found.code,
             Code::OnlyBase
@@ -176,8 +195,12 @@ impl Torn {
             Code::AlwaysFires if program.studies.iter().flat_map(|s| &s.prune).any(measured) => true,
             _ if of_candidates && self.may_be_any() && !by_its_points => false,
             Code::OnlyBase => !steps.any(|s| self.changes(s) || self.holds_points(s)),
-            // a step that is lost may set what these candidates need
-            Code::Unreachable if self.loses_steps() && steps.clone().next().is_some() => false,
+            // a step that is lost may set what these candidates need, unless they stand on an engine as it is declared
+            Code::Unreachable
+                if self.loses_steps() && steps.clone().any(|s| !matches!(s.from, From::Engine(_))) =>
+            {
+                false
+            }
             // nor is known which values a flag takes whose declaration is wrong
             Code::Unreachable => !steps.any(|s| self.holds_points(s) || self.sets_undeclared(s)),
             Code::SameTwice => !steps.any(|s| self.holds_points(s)),
@@ -196,7 +219,9 @@ impl Torn {
                 !stated && !self.may_be_any() && !program.engines.values().any(sized)
             }
             // what steps measure is in a line that could not be read
-            Code::FewRequests | Code::NeverBinds if program.studies.iter().any(|s| s.objective.is_none()) => {
+            Code::FewRequests | Code::NeverBinds
+                if self.objectives || program.studies.iter().any(|s| s.objective.is_none()) =>
+            {
                 false
             }
             Code::FewRequests => !found.related.iter().any(|(at, _)| self.profiles.contains(at)),

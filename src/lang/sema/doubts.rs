@@ -11,7 +11,7 @@ use crate::lang::source::Span;
 pub fn doubts_that_follow(found: &mut Vec<Diagnostic>, modules: &Modules) {
     flags_of_a_release_cut_short(found);
     signs_that_were_mended(found);
-    axis_in_place_of_another(found, modules);
+    in_place_of_another(found, modules);
     axis_of_another_engine(found, modules);
     version_of_a_parent(found);
 }
@@ -41,27 +41,33 @@ fn signs_that_were_mended(found: &mut Vec<Diagnostic>) {
     found.retain(|d| d.code != Code::WrongWay || !errors.iter().any(|s| within(d, s)));
 }
 
-/// `seqs * seqs`, and a step that varies `seqs + seqs`, beside an axis that nothing uses.
-pub fn axis_in_place_of_another(found: &mut Vec<Diagnostic>, modules: &Modules) {
-    let twice = |d: &Diagnostic| match d.code {
-        Code::FlagClash => stands_twice(modules.slice(d.span), '*'),
-        Code::SameTwice => stands_twice(varied(modules, d.span), '+'),
-        _ => false,
-    };
-    let unused = |d: &Diagnostic| d.about == About::Unused(Kind::Axis);
-    let mut axes = found.iter().filter(|d| unused(d)).map(|d| d.span);
-    let (Some(unused_at), None) = (axes.next(), axes.next()) else { return };
-    let mut clashes = found.iter_mut().filter(|d| twice(d));
-    let (Some(d), None) = (clashes.next(), clashes.next()) else { return };
-    let name = modules.slice(unused_at);
-    d.help = Some(format!("one axis stands here twice, and `{name}` is never used: was it meant?"));
-    d.related.push((unused_at, "never used".to_owned()));
-    found.retain(|d| !(unused(d) && d.span == unused_at));
+/// `seqs * seqs`, a step that varies `seqs + seqs`, `engine[a, a]`, `on chat, chat`, beside one of that kind that nothing uses.
+pub fn in_place_of_another(found: &mut Vec<Diagnostic>, modules: &Modules) {
+    for kind in [Kind::Axis, Kind::Engine, Kind::Profile] {
+        let twice = |d: &Diagnostic| match d.code {
+            Code::FlagClash if kind == Kind::Axis => stands_twice(modules.slice(d.span)),
+            Code::SameTwice if kind == Kind::Axis => stands_twice(varied(modules, d.span)),
+            _ => d.about == About::Twice(kind),
+        };
+        let unused = |d: &Diagnostic| d.about == About::Unused(kind);
+        let mut places = found.iter().filter(|d| unused(d)).map(|d| d.span);
+        let (Some(unused_at), None) = (places.next(), places.next()) else { continue };
+        let mut clashes = found.iter_mut().filter(|d| twice(d));
+        let (Some(d), None) = (clashes.next(), clashes.next()) else { continue };
+        let name = modules.slice(unused_at);
+        d.help =
+            Some(format!("one {} stands here twice, and `{name}` is never used: was it meant?", kind.word()));
+        d.related.push((unused_at, "never used".to_owned()));
+        d.edits.clear();
+        found.retain(|d| !(unused(d) && d.span == unused_at));
+    }
 }
 
-/// Whether something stands more than once between such signs.
-fn stands_twice(text: &str, sign: char) -> bool {
-    let mut parts: Vec<&str> = text.split(sign).map(str::trim).filter(|part| !part.is_empty()).collect();
+/// Whether something stands more than once between signs.
+fn stands_twice(text: &str) -> bool {
+    let parts =
+        text.split(['*', '+']).map(|part| part.trim_matches(|c: char| c.is_whitespace() || "()".contains(c)));
+    let mut parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
     let count = parts.len();
     parts.sort_unstable();
     parts.dedup();

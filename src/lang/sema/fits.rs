@@ -141,6 +141,7 @@ impl Checker<'_> {
             if let Some(first) = names[..i].iter().find(|n| n.value == name.value) {
                 let message = format!("the profile `{}` stands twice in one list", name.value);
                 let d = Diagnostic::new(Code::SettingTwice, name.span, message).label("the second one");
+                let d = d.about(About::Twice(Kind::Profile));
                 // with the comma before it
                 let before = Span { start: names[i - 1].span.end, ..name.span };
                 self.sink.push(d.related(first.span, "the first one").help("name it once").edit(before, ""));

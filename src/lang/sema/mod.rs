@@ -97,7 +97,7 @@ pub mod versions;
 pub mod worded;
 
 pub use check::check_program;
-pub use doubts::{axis_in_place_of_another, doubts_that_follow, values_of_what_is_not_to_set};
+pub use doubts::{doubts_that_follow, in_place_of_another, values_of_what_is_not_to_set};
 pub use metrics::{MetricKind, Stat, beside_the_client, kind_of as metric_kind};
 pub use modules::{Modules, without_mark};
 pub use moved::moved_lines;

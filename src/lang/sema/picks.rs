@@ -59,6 +59,7 @@ impl Checker<'_> {
     pub(super) fn picked_twice(&mut self, axis: &str, pick: &Single) -> bool {
         let message = format!("`{axis}` picks the point `{}` twice", pick.text);
         let d = Diagnostic::new(Code::DeclaredTwice, pick.span, message).label("picked already");
+        let d = if axis == "engine" { d.about(About::Twice(Kind::Engine)) } else { d };
         self.sink.push(d.help("pick each point once"));
         false
     }

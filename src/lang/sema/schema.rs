@@ -170,11 +170,13 @@ impl Schema {
         !self.unread.is_empty() && (self.unread.contains(&flag()) || self.unread.contains(ANY) && !slip())
     }
 
-    /// The release of which a version is the beginning, `0.17` of `0.17.1`.
+    /// The release that a version surely means and does not say: of which it is the beginning, `0.17` of `0.17.1`, or that it is but for a
+    /// letter that looks like a digit, or a dot.
     pub fn full_release(&self, version: &str) -> Option<&str> {
         let longer = |v: &&String| v.strip_prefix(version).is_some_and(|rest| rest.starts_with('.'));
         let found = self.versions.iter().find(longer).filter(|_| version.contains('.'));
-        found.map(String::as_str)
+        let looks_like = |v: &&String| v.as_str() != version && digits_of(v) == digits_of(version);
+        found.or_else(|| self.versions.iter().find(looks_like)).map(String::as_str)
     }
 
     /// States the releases that the flags were read from.
@@ -305,4 +307,14 @@ impl FlagSpec {
     pub fn is_negated(&self, name: &str) -> bool {
         self.negated.iter().any(|n| key(n) == key(name))
     }
+}
+
+/// A version without its dots, letters that look like digits as those.
+fn digits_of(version: &str) -> String {
+    let digit = |c| match c {
+        'l' | 'I' => '1',
+        'O' => '0',
+        c => c,
+    };
+    version.chars().filter(|c| !matches!(c, '.' | ',')).map(digit).collect()
 }

@@ -144,7 +144,10 @@ impl Checker<'_> {
         }
         let text = self.source_text(expr.span);
         let profiles = self.profile_names(on);
-        study.aimed_at.clone_from(&profiles);
+        // of two the first one counts, until one of them is gone
+        if study.aimed_at.is_empty() {
+            study.aimed_at.clone_from(&profiles);
+        }
         let span = expr.span;
         if let Some((expr, dim)) = self.numeric(0, expr, Place::Objective) {
             let mut differs = false;
@@ -157,7 +160,7 @@ impl Checker<'_> {
                 self.sink.push(d.help("name a metric: `maximize total_tps on …`, `minimize p99(ttft) on …`"));
             }
             self.objective_improves(word, maximize, &expr);
-            study.objective = Some(Objective { maximize, expr, text, dim, profiles, span });
+            study.objective.get_or_insert(Objective { maximize, expr, text, dim, profiles, span });
         }
     }
 

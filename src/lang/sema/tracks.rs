@@ -77,7 +77,7 @@ impl Checker<'_> {
         if let Some(first) = study.tracks.iter().find(|t| t.engine == name) {
             let message = format!("a second track tunes `{name}`");
             let d = Diagnostic::new(Code::DeclaredTwice, decl.engine.span, message).label("already tuned");
-            let d = d.related(first.span, "the first one");
+            let d = d.related(first.span, "the first one").about(About::Twice(Kind::Engine));
             self.sink.push(match self.untracked(&name) {
                 Some(other) => {
                     d.suggest(&other).help(format!("put the steps into one track, or write `track {other}`"))

@@ -42,6 +42,19 @@ fn ended_by_a_shell(source: &str, span: Span) -> Option<Diagnostic> {
     Some(d.help("remove it; in quotes it is surely meant").edit(sign, ""))
 }
 
+/// `"{{ctx}}"`, as templates write it: doubled braces are a text's own, and insert nothing.
+fn doubled_braces(source: &str, span: Span, is_param: &dyn Fn(&str) -> bool) -> Option<Diagnostic> {
+    let begins = |at: usize| source.starts_with('"') && !source[..at].ends_with('$');
+    let name = |at: usize| source[at + 2..].split_once("}}").map(|(name, _)| name);
+    let braces = source.match_indices("{{").map(|(at, _)| at).filter(|at| begins(*at));
+    let (at, name) = braces.filter_map(|at| Some((at, name(at)?))).find(|(_, name)| is_param(name))?;
+    let start = span.start as usize + at;
+    let written = Span::new(span.file, start..start + name.len() + "{{}}".len());
+    let d = Diagnostic::new(Code::Unexpanded, written, format!("`{{{{{name}}}}}` is the text `{{{name}}}`"));
+    let d = d.label("inserts nothing").help(format!("write `{{{name}}}`: that inserts the param"));
+    Some(d.edit(written, format!("{{{name}}}")))
+}
+
 impl Checker<'_> {
     /// Doubts a value that holds what only a shell would have inserted.
     pub(super) fn unexpanded(&mut self, module: usize, span: Span, of: Of<'_>) {
@@ -60,6 +73,9 @@ impl Checker<'_> {
         }
         let m = self.module(module);
         let is_param = |name: &str| m.find(Kind::Param, name).is_some();
+        if let Some(d) = doubled_braces(source, span, &is_param) {
+            return Some(d);
+        }
         let (piece, at) = found(source, &is_param)?;
         let start = span.start as usize + at;
         let (written, name) = match piece {
@@ -195,9 +211,9 @@ fn in_text<'t>(text: &'t str, inserts: bool, is_param: &dyn Fn(&str) -> bool) ->
     let mut dollars = text.match_indices('$');
     dollars.find_map(|(at, _)| {
         let begins = at == 0 || text[..at].ends_with(['/', ':', '=', ',', ' ']);
-        let (written, name) = variable(&text[at..]).filter(|_| begins)?;
+        let (written, name) = variable(&text[at..])?;
         let said = inserts && written.starts_with("${") && !written.starts_with("${{");
-        let upper = name.len() > 1 && !name.contains(|c: char| c.is_ascii_lowercase()) && !said;
+        let upper = begins && name.len() > 1 && !name.contains(|c: char| c.is_ascii_lowercase()) && !said;
         (upper || is_param(name)).then_some((Piece::Variable(written, name), at))
     })
 }

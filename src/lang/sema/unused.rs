@@ -48,7 +48,13 @@ impl Checker<'_> {
                 let strange = self.flag_of_nobody(root, kind, name);
                 let strange =
                     strange.map(|f| format!("; no engine of this file has {f}")).unwrap_or_default();
-                self.sink.push(d.help(format!("use it in a study, or remove it{strange}")));
+                let d = d.help(format!("use it in a study, or remove it{strange}"));
+                self.sink.push(match self.spelled_as_a_text(kind, name) {
+                    Some(at) => d
+                        .related(at, "is it meant here?")
+                        .help(format!("to insert it, write `\"{{{name}}}\"`")),
+                    None => d,
+                });
             }
         }
         for item in &root.file.items {
@@ -56,6 +62,23 @@ impl Checker<'_> {
                 self.unused_imports(root, u);
             }
         }
+    }
+
+    /// `model "who"`, `--flag=who`: where the name of a param stands as a whole value, which is that text and no more.
+    fn spelled_as_a_text(&self, kind: Kind, name: &str) -> Option<Span> {
+        if kind != Kind::Param {
+            return None;
+        }
+        let text = self.modules.root_text();
+        let value = |(at, _): &(usize, &str)| {
+            let (before, behind) = (&text[..*at], &text[at + name.len()..]);
+            let quoted = before.ends_with('"') && behind.starts_with('"');
+            quoted
+                || before.ends_with('=')
+                    && behind.starts_with(|c: char| c.is_whitespace() || ",}]".contains(c))
+        };
+        let (at, _) = text.match_indices(name).find(value)?;
+        Some(Span::new(FileId::default(), at..at + name.len()))
     }
 
     /// A flag of an axis that no engine here has: nothing varies it, so that nothing else would say so.
@@ -115,6 +138,7 @@ impl Checker<'_> {
             }
             let message = format!("`{}` is imported and never used", name.value);
             let d = Diagnostic::new(Code::Unused, name.span, message).label("imported here");
+            let d = d.about(About::Unused(kinds[0]));
             if let Some(list) = removal::list_without_end(self.modules.root_text()) {
                 let help = "use it in a study, or take it out: a list ends with a comma, so that a name may be missing there";
                 self.sink.push(d.help(help).related(list, "is it missing here?"));
@@ -132,7 +156,9 @@ impl Checker<'_> {
 
     fn is_unused(&self, root: &Module, kind: Kind, name: &str) -> bool {
         let Some(at) = root.find(kind, name) else { return false };
-        let inserted = kind == Kind::Param && self.modules.mentions(0, &format!("{{{name}}}")) > 0;
+        // in braces, or with the sign of a shell, of which it has been said that it inserts nothing
+        let inserted = kind == Kind::Param
+            && [format!("{{{name}}}"), format!("${name}")].iter().any(|w| self.modules.mentions(0, w) > 0);
         // what lost its name may be its user
         if self.used.contains(&at) || inserted || root.is_lost(kind, name) || self.study_lacks_its_user(kind)
         {
@@ -238,7 +264,9 @@ impl Checker<'_> {
                     || studies.any(|s| !has(s, |l| matches!(l, Line::Baseline(_))))
                     || self.name_lost(&["engine", "track"])
                     || self.step_cut_off()
-                    || self.line_lost(&["step", "vary", "pick"], |d| self.lacks_picks(d))
+                    || self.line_lost(&["step", "vary", "pick"], |d| {
+                        self.lacks_picks(d) || d.about.expected().axis
+                    })
                     || self.line_lost(&["engine"], |d| d.code == Code::UnclosedString)
             }
             Kind::Profile | Kind::Metric => {

@@ -439,12 +439,21 @@ impl<'a> Search<'a> {
                 let apart = |s: &&ast::Step| concern.is_some_and(|c| c.is_apart(s.span));
                 for step in steps.iter().filter(|s| lost(s) && !apart(s)) {
                     self.tear(step.span);
-                    self.unread |= step.is_unread();
+                    self.unread |= step.is_unread() || self.varies_nothing(step);
                     any = true;
                 }
             }
         }
         any
+    }
+
+    /// `vary`, and nothing behind it.
+    fn varies_nothing(&self, step: &ast::Step) -> bool {
+        let text = self.analysis.modules.root_text().get(step.span.range()).unwrap_or_default();
+        let behind = text
+            .match_indices("vary")
+            .map(|(at, word)| text[at + word.len()..].trim_start_matches([' ', '\t']));
+        behind.into_iter().any(|rest| rest.is_empty() || rest.starts_with(['}', '#', '\n', '\r']))
     }
 
     /// Adds what the axes say that are named in what is torn.
