@@ -10,7 +10,7 @@ use super::schema::{Found, Kind as Takes, Schema, key};
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{self, BinaryOp};
+use crate::lang::syntax::ast::{self, BinaryOp, Item, StudyLineKind};
 
 /// A flag in a condition.
 #[derive(Debug)]
@@ -189,12 +189,24 @@ impl Checker<'_> {
         })
     }
 
+    /// Whether a study of this file lacks its baseline, or the line of it could not be read.
+    fn baseline_lost(&self) -> bool {
+        let items = self.modules.root().file.items.iter();
+        let mut studies = items.filter_map(|i| if let Item::Study(s) = i { Some(s) } else { None });
+        studies.any(|s| !s.lines.iter().any(|l| matches!(l.kind, StudyLineKind::Baseline(_))))
+    }
+
     /// Says which of them no engine has.
     pub fn unknown_asked_flags(&mut self) {
+        let lost = self.baseline_lost();
         for asked in std::mem::take(&mut self.asked_flags) {
             self.never_equal(&asked);
             self.never_true(&asked);
             let Some(engine) = asked.engines.first().filter(|_| !asked.known) else { continue };
+            // the engine that has it may be the one that a study was to start from
+            if lost && self.is_flag(&asked.name) {
+                continue;
+            }
             if let Some(d) = self.behind_a_lost_sign(&asked) {
                 self.sink.push(d);
                 continue;

@@ -402,9 +402,10 @@ impl<'a> Search<'a> {
             "use" | "profile" | "metric" | "prune" | "site" | "study" => self.places.push(line),
             _ => {
                 let next = self.items().iter().map(|i| i.span().start).filter(|s| *s > at.start).min();
-                // `axis seqs = =[16, 48]`: of which flag nobody knows
+                // `axis seqs = =[16, 48]`, `axis seqs = -- seqs=[16, 48]`: of which flag nobody knows
                 let body = text.get(line.range()).and_then(|l| l.strip_prefix("axis ")?.split_once('='));
-                self.vague |= body.is_some_and(|(_, b)| b.trim_start().starts_with(['=', '[']));
+                self.vague |=
+                    body.is_some_and(|(_, b)| b.trim_start().starts_with(['=', '[']) || b.contains("-- "));
                 self.tear(Span { end: next.unwrap_or(text.len() as u32), ..line });
             }
         }
