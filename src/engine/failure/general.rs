@@ -50,7 +50,7 @@ const MACHINE: [(&str, &str); 10] = [
 ];
 
 /// Causes, then consequences, each from the exact to the vague. The names of consequences are in [`class`].
-const TABLE: [(&str, &str); 58] = [
+const TABLE: [(&str, &str); 59] = [
     ("unknown flag", r"error: unrecognized arguments: (.+)"),
     ("unknown flag", r"error: unexpected argument '(-\S+)' found"),
     ("unknown flag", r"No such option:? (.+)"),
@@ -96,13 +96,16 @@ const TABLE: [(&str, &str); 58] = [
     ),
     (
         "out of GPU memory",
-        r"(?:CUDA|HIP|XPU) out of memory|(?:Prefill|Decode) out of memory|\bOut of memory\. Try to lower your batch size|CUDA error: out of memory|\bOutOfMemoryError|cudaErrorMemoryAllocation|CUBLAS_STATUS_ALLOC_FAILED|cudaMalloc failed: out of memory",
+        r"(?:CUDA|HIP|XPU) out of memory|(?:Prefill|Decode) out of memory|\bOut of memory\. Try to lower your batch size|CUDA error: out of memory|\bOutOfMemoryError|cudaErrorMemoryAllocation|CUBLAS_STATUS_ALLOC_FAILED|cudaMalloc failed: out of memory|CUDA runtime error in .+: out of memory",
     ),
     (
         class::HOST_MEMORY,
         r"can't allocate memory: you tried to allocate|std::bad_alloc|^(?:.*[ \t])?MemoryError(?:: .*)?$|[Cc]annot allocate memory",
     ),
-    (class::GPU_ERROR, r"CUDA error: (.+)|CUDNN_STATUS_\w+|CUBLAS_STATUS_\w+|HIP error: (.+)"),
+    (
+        class::GPU_ERROR,
+        r"CUDA error: (.+)|CUDA runtime error in .+: (.+)|CUDNN_STATUS_\w+|CUBLAS_STATUS_\w+|HIP error: (.+)",
+    ),
     (class::GPU_ERROR, r"NCCL error.*\n(?:.*\n){0,6}?.*Last error:\s*(\S.*)$"),
     (
         class::GPU_ERROR,
@@ -155,6 +158,8 @@ const TABLE: [(&str, &str); 58] = [
         r"SafetensorError|Error while deserializing header|invalid magic|json\.decoder\.JSONDecodeError: |There is no module or parameter named",
     ),
     ("bad configuration", r"ValidationError: \d+ validation errors? for \w+\n.*?(Value error, .+)"),
+    // of which field, and what is wrong with it
+    ("bad configuration", r"ValidationError: \d+ validation errors? for \w+\n(.+\n.+\[type=\w+)"),
     ("bad configuration", r"ValidationError: \d+ validation errors? for (\w+)"),
     (
         "bad configuration",

@@ -299,6 +299,29 @@ fn engines_and_their_libraries_are_understood_and_the_line_is_the_one_that_tells
 }
 
 #[test]
+fn what_follows_does_not_hide_the_cause_nor_a_class_of_settings_the_setting() {
+    for (log, class, line) in [
+        (
+            "terminate called after throwing an instance of 'tensorrt_llm::common::TllmException'\n  what():  [TensorRT-LLM][ERROR] \
+             CUDA runtime error in cudaStreamSynchronize(mStream->get()): an illegal memory access was encountered \
+             (/src/cudaStream.h:117)\nMPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD\n",
+            "GPU error",
+            "illegal memory access",
+        ),
+        (
+            "pydantic_core._pydantic_core.ValidationError: 1 validation error for TorchLlmArgs\nkv_cache_free\n  Extra inputs are not \
+             permitted [type=extra_forbidden, input_value=0.9, input_type=float]\n",
+            "bad configuration",
+            "kv_cache_free",
+        ),
+    ] {
+        let found = classify(log, &[]).expect(log);
+        assert_eq!(found.class, class, "{log}");
+        assert!(found.line.contains(line), "{}", found.line);
+    }
+}
+
+#[test]
 fn every_pattern_is_one_and_causes_come_first() {
     assert_eq!((patterns().len(), of_machine().len()), (TABLE.len(), MACHINE.len()));
     let firsts = TABLE.iter().position(|(name, _)| is_consequence(name)).unwrap();

@@ -309,12 +309,14 @@ fn of_source(path: PathBuf) -> Option<PathBuf> {
     source.is_file().then_some(source)
 }
 
-/// Whether what lies below a directory is nobody's in particular: it holds the study's own, a home, or what is temporary.
+/// Whether what lies below a directory is nobody's in particular: it holds the study's own and is no repository of it, a home, or what is
+/// temporary.
 fn holds_much(dir: &Path, study_dir: &Path) -> bool {
     let Ok(real) = dir.canonicalize() else { return true };
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let holds_study =
-        dir != study_dir && study_dir.canonicalize().is_ok_and(|study| study.starts_with(&real));
+    let holds_study = dir != study_dir
+        && !real.join(".git").exists()
+        && study_dir.canonicalize().is_ok_and(|study| study.starts_with(&real));
     holds_study || home.starts_with(&real) || std::env::temp_dir().starts_with(&real)
 }
 

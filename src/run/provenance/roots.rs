@@ -9,6 +9,8 @@ use super::named::path_of;
 
 /// Directories of one text.
 const MOST: usize = 32;
+/// A text that goes further up looks for the root of a disk.
+const MOST_UPS: usize = 4;
 /// Directories of programs, beside which what they read lies.
 const OF_PROGRAMS: [&str; 3] = ["bin", "sbin", "scripts"];
 
@@ -21,7 +23,9 @@ pub fn of(files: &BTreeSet<PathBuf>, study_dir: &Path) -> BTreeSet<PathBuf> {
         if dir.file_name().and_then(|n| n.to_str()).is_some_and(|name| OF_PROGRAMS.contains(&name)) {
             found.extend(dir.parent().map(Path::to_owned));
         }
-        found.extend(said_by(&text_of(file).unwrap_or_default(), &[study_dir, dir]));
+        let text = text_of(file).unwrap_or_default();
+        found.extend(said_by(&text, &[study_dir, dir]));
+        found.extend(led_up(&text, &[study_dir, dir]));
     }
     found.retain(|dir| is_somebodys(dir));
     found
@@ -30,6 +34,7 @@ pub fn of(files: &BTreeSet<PathBuf>, study_dir: &Path) -> BTreeSet<PathBuf> {
 /// The directories that a text says, as far as they are there.
 fn said_by(text: &str, bases: &[&Path]) -> BTreeSet<PathBuf> {
     let in_path = |c: char| c.is_alphanumeric() || "._-+~/".contains(c);
+    let text = text.replace("${HOME}/", "~/").replace("$HOME/", "~/");
     let words = text.split(|c: char| !in_path(c));
     let led = words.filter(|w| w.starts_with('/') || w.starts_with("~/") || w.starts_with("../"));
     let mut found = BTreeSet::new();
@@ -43,6 +48,59 @@ fn said_by(text: &str, bases: &[&Path]) -> BTreeSet<PathBuf> {
     found
 }
 
+/// Directories above that a text asks for (`dirname` of `dirname`, `parents[2]`, `git rev-parse --show-toplevel`), and of the user's home
+/// where it asks for that (`Path.home() / "llm"`): what is named below them is put together.
+fn led_up(text: &str, bases: &[&Path]) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    let bases = || bases.iter().filter_map(|base| base.canonicalize().ok());
+    let ups = ups(text).min(MOST_UPS);
+    if ups > 0 {
+        found.extend(bases().filter_map(|base| base.ancestors().nth(ups).map(Path::to_owned)));
+    }
+    if text.contains("--show-toplevel") {
+        found.extend(
+            bases().filter_map(|base| {
+                base.ancestors().find(|dir| dir.join(".git").exists()).map(Path::to_owned)
+            }),
+        );
+    }
+    if ["Path.home()", "os.homedir()", "expanduser(\"~\")", "expanduser('~')"]
+        .iter()
+        .any(|ask| text.contains(ask))
+    {
+        let quoted = text
+            .split(['"', '\''])
+            .skip(1)
+            .step_by(2)
+            .filter(|word| !word.is_empty() && !word.starts_with(['/', '~', '.']));
+        let below = quoted.take(MOST).filter_map(|word| path_of(&format!("~/{word}"), Path::new("/")));
+        found.extend(below.filter_map(|path| {
+            let dir = if path.is_dir() { path } else { path.parent()?.to_owned() };
+            // of the home itself too much would be seen
+            let dir =
+                Some(dir).filter(|dir| path_of("~/", Path::new("/")).is_none_or(|home| home != *dir))?;
+            dir.is_dir().then(|| dir.canonicalize().ok())?
+        }));
+    }
+    found
+}
+
+/// How far above its own directory a text goes.
+fn ups(text: &str) -> usize {
+    let of_line = |line: &str| {
+        let dirnames = line.matches("dirname").count();
+        let parents = line.matches(".parent").count() - line.matches(".parents").count();
+        let nth =
+            line.split(".parents[").skip(1).filter_map(|rest| rest.split(']').next()?.trim().parse().ok());
+        let dots = line.matches("/..").count();
+        [dirnames.saturating_sub(1), parents.saturating_sub(1), nth.max().unwrap_or(0), dots]
+            .into_iter()
+            .max()
+            .unwrap_or(0)
+    };
+    text.lines().map(of_line).max().unwrap_or(0)
+}
+
 /// Whether a directory lies so deep that it belongs to somebody.
 fn is_somebodys(dir: &Path) -> bool {
     dir.components().filter(|c| matches!(c, Component::Normal(_))).count() > 1
@@ -54,6 +112,20 @@ mod tests {
 
     use super::super::folder;
     use super::*;
+
+    #[test]
+    fn a_text_goes_up_by_names_and_by_calls() {
+        for (text, far) in [
+            (". \"$(dirname \"$0\")/a.env\"\n", 0),
+            ("R=$(realpath \"$(dirname \"$0\")/../..\")\n", 2),
+            ("D=$(dirname \"$(dirname \"$(readlink -f \"$0\")\")\")", 1),
+            ("C = Path(__file__).resolve().parents[2] / \"conf\"", 2),
+            ("C = Path(__file__).parent.parent.parent / 'conf'", 2),
+            ("C = Path(__file__).parent / 'conf'", 0),
+        ] {
+            assert_eq!(ups(text), far, "{text}");
+        }
+    }
 
     #[test]
     fn what_stands_before_a_variable_is_a_directory_that_a_script_leads_to() {
