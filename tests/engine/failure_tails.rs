@@ -265,7 +265,7 @@ const FINDINGS: [Tail; 51] = [
         "trtllm",
         "pydantic_core._pydantic_core.ValidationError: 1 validation error for TorchLlmArgs\nkv_cache_config.free_gpu_fraction\n  Extra inputs are not permitted [type=extra_forbidden, input_value=0.9, input_type=float]\n",
         "bad configuration",
-        "TorchLlmArgs",
+        "kv_cache_config.free_gpu_fraction Extra inputs are not permitted",
     ),
     (
         "trtllm",
