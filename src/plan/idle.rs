@@ -2,11 +2,10 @@
 
 use foldhash::{HashMap, HashSet};
 
-use super::reach::flag_key;
+use super::reach::flags_in;
 use crate::lang::codes::Code;
 use crate::lang::diag::About;
 use crate::lang::sema::program::{Expr, Prune};
-use crate::lang::sema::schema::key;
 use crate::lang::sema::scope::Kind;
 use crate::lang::source::{FileId, Span};
 use crate::lang::syntax::ast::Item;
@@ -72,10 +71,7 @@ pub(super) fn idle(verdict: Verdict, rule: &Prune, place: Span) -> Option<Diagno
 /// A rule that reads what only an axis sets which no step varies can never fire, and that nothing varies the axis has been said.
 pub(super) fn without_unused_axes(analysis: &Analysis, found: &mut Vec<Diagnostic>) {
     let modules = &analysis.modules;
-    let flags = |span: Span| {
-        let words = modules.slice(span).split(|c: char| c.is_whitespace() || "=,{}[]()".contains(c));
-        words.filter(|w| w.starts_with('-')).map(|w| key(&flag_key(w))).collect::<HashSet<String>>()
-    };
+    let flags = |span: Span| flags_in(modules.slice(span));
     let items = &modules.root().file.items;
     let unused = analysis.diagnostics.iter().filter(|d| d.about == About::Unused(Kind::Axis));
     let set: HashSet<String> =

@@ -142,6 +142,13 @@ impl<'a> Offered<'a> {
     }
 }
 
+/// The flags that a text says, as keys.
+pub(super) fn flags_in(text: &str) -> HashSet<String> {
+    let in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let flags = text.split(|c| !in_word(c)).filter(|w| w.starts_with('-'));
+    flags.map(|w| key(&flag_key(w))).collect()
+}
+
 /// The key of the flag that a name belongs to; a JSON key belongs to its flag.
 pub(super) fn flag_key(name: &str) -> Cow<'_, str> {
     // names are short: bytes one by one are faster than a search

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use foldhash::HashSet;
 
 use super::limits::BATCH;
-use super::reach::{Asked, flag_key};
+use super::reach::{Asked, flags_in};
 use super::room::limits;
 use super::undrafted::may_draft;
 use crate::lang::codes::Code;
@@ -110,17 +110,12 @@ impl Torn {
         };
         Some(Self {
             unsure: Asked {
-                flags: words().filter(|w| w.starts_with('-')).map(|w| key(&flag_key(w))).collect(),
+                flags: flags_in(text),
                 env: words().filter(upper).map(str::to_owned).collect(),
                 model: words().any(|w| w == "model") || studies().any(|s| s.model.is_empty()),
             },
             drafts: search.of_engines.split(|c| !word(c)).find(|w| may_draft(w)).map(str::to_owned),
-            declared: search
-                .of_engines
-                .split(|c| !word(c))
-                .filter(|w| w.starts_with('-'))
-                .map(|w| key(&flag_key(w)))
-                .collect(),
+            declared: flags_in(&search.of_engines),
             adopt: words().any(|w| w == "adopt"),
             objectives: search.errors().any(|d| {
                 let text = analysis.modules.slice(d.span);

@@ -9,7 +9,7 @@ use super::failures::patterns_of;
 type Tail = (&'static str, &'static str, &'static str, &'static str);
 
 /// Findings: about the configuration on this machine, never tried again.
-const FINDINGS: [Tail; 51] = [
+const FINDINGS: [Tail; 52] = [
     (
         "vllm",
         "(EngineCore_DP0 pid=4121) INFO 11-21 05:45:41 [gpu_model_runner.py:2602] Starting to load model Qwen/Qwen3-32B...\n\
@@ -266,6 +266,12 @@ const FINDINGS: [Tail; 51] = [
         "pydantic_core._pydantic_core.ValidationError: 1 validation error for TorchLlmArgs\nkv_cache_config.free_gpu_fraction\n  Extra inputs are not permitted [type=extra_forbidden, input_value=0.9, input_type=float]\n",
         "bad configuration",
         "kv_cache_config.free_gpu_fraction Extra inputs are not permitted",
+    ),
+    (
+        "trtllm",
+        "  what():  [TensorRT-LLM][ERROR] CUDA runtime error in cudaStreamSynchronize(stream): out of memory (/src/cudaStream.h:117)\n",
+        "out of GPU memory",
+        "out of memory",
     ),
     (
         "trtllm",

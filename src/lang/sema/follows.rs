@@ -157,9 +157,7 @@ impl Checker<'_> {
             }
             second.insert(*next);
             let span = d.span.to(*next);
-            let one =
-                Diagnostic::new(Code::UnknownFlag, span, format!("`{}` is one flag", modules.slice(span)));
-            *d = one.label("a space stands in it").help(format!("write {whole}")).edit(span, whole);
+            *d = one_flag(span, modules.slice(span), whole);
         }
         self.sink.forget(|d| d.code == Code::UnknownFlag && second.contains(&d.span));
     }
@@ -181,8 +179,7 @@ impl Checker<'_> {
                 continue;
             }
             let split = &text[..text.len() - (whole.len() - name.len())];
-            let d = Diagnostic::new(Code::UnknownFlag, at, format!("`{split}` is one flag"));
-            let d = d.label("a space stands in it").help(format!("write {whole}")).edit(at, whole);
+            let d = one_flag(at, split, whole);
             self.sink.forget(|d| {
                 matches!(d.code, Code::SpacedFlag | Code::UnknownFlag)
                     && d.span.file == at.file
@@ -446,4 +443,10 @@ impl Checker<'_> {
         let names = matches!(word, "use" | "engine" | "baseline" | "track" | "step" | "vary");
         d.about.missing_kind() == Some(Kind::Engine) || d.code.id().starts_with("E1") && names
     }
+}
+
+/// What is said of a flag that is written as two.
+fn one_flag(span: Span, written: &str, whole: String) -> Diagnostic {
+    let d = Diagnostic::new(Code::UnknownFlag, span, format!("`{written}` is one flag"));
+    d.label("a space stands in it").help(format!("write {whole}")).edit(span, whole)
 }

@@ -24,11 +24,8 @@ pub fn moved_lines(found: &mut Vec<Diagnostic>, modules: &Modules) {
         stranger.label = String::from("not here");
         stranger.edits.clear();
     }
-    let mut k = 0;
-    found.retain(|_| {
-        k += 1;
-        !moved.contains(&(k - 1))
-    });
+    let mut places = 0..;
+    found.retain(|_| places.next().is_none_or(|k| !moved.contains(&k)));
 }
 
 /// The first word of a line that has no place where it stands, if that is told of it.

@@ -68,12 +68,10 @@ impl<'a> Concern<'a> {
             return true;
         }
         // what has no name may be what the study names
-        if error.about.expected().name || error.about == About::NoName {
-            return true;
-        }
+        let nameless = error.about.expected().name || error.about == About::NoName;
         match Item::at(self.items, error.span) {
             Some(Item::Study(study)) => study.span == self.study.span && !self.is_apart(error.span),
-            Some(item) => name(item).is_none_or(|n| self.words.contains(n)),
+            Some(item) => nameless || name(item).is_none_or(|n| self.words.contains(n)),
             None => true,
         }
     }

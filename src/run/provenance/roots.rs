@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::beside::text_of;
 use super::named::path_of;
+use super::quoted;
 
 /// Directories of one text.
 const MOST: usize = 32;
@@ -68,12 +69,9 @@ fn led_up(text: &str, bases: &[&Path]) -> BTreeSet<PathBuf> {
         .iter()
         .any(|ask| text.contains(ask))
     {
-        let quoted = text
-            .split(['"', '\''])
-            .skip(1)
-            .step_by(2)
-            .filter(|word| !word.is_empty() && !word.starts_with(['/', '~', '.']));
-        let below = quoted.take(MOST).filter_map(|word| path_of(&format!("~/{word}"), Path::new("/")));
+        let named = quoted::literals(text).into_iter().filter(|l| !l.text.starts_with(['/', '~', '.', '*']));
+        let named = named.filter(|l| !l.text.is_empty() && !l.is_written && !l.is_pattern()).take(MOST);
+        let below = named.filter_map(|l| path_of(&format!("~/{}", l.text), Path::new("/")));
         found.extend(below.filter_map(|path| {
             let dir = if path.is_dir() { path } else { path.parent()?.to_owned() };
             // of the home itself too much would be seen
