@@ -81,6 +81,17 @@ impl<'a> Line<'a> {
     }
 }
 
+/// The number that a text ends with, with its sign: `-30` of `gain < -30`. Empty where it ends with none.
+pub(super) fn number_at_end(text: &str) -> &str {
+    let start = text.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').len();
+    let before = &text[..start];
+    if start == text.len() || before.ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+        return "";
+    }
+    let signed = before.strip_suffix('-').filter(|b| b.is_empty() || b.ends_with([' ', '\t', '(', '=']));
+    &text[signed.map_or(start, str::len)..]
+}
+
 /// A hint without a fix.
 pub(super) fn only(help: impl Into<String>) -> Hint {
     Hint { help: help.into(), edit: None }

@@ -126,7 +126,7 @@ fn one_too_many(text: &str) -> Vec<usize> {
             found.extend(of_no_track.or(early.take()).or(doubled.take()));
             depth = 0;
         }
-        if piece == Piece::Close(b'}') && depth > 0 && doubled.is_none() && is_doubled(text, at) {
+        if piece == Piece::Close(b'}') && doubled.is_none() && is_doubled(text, at) {
             doubled = Some(at);
         }
         if depth == 0 && piece == Piece::Close(b'}') {
@@ -170,7 +170,8 @@ fn goes_on_within(below: &str, inner: usize) -> bool {
     next.is_some_and(|l| indent(l) >= inner && !l.trim_start().starts_with('}'))
 }
 
-/// Whether a `}` is the second one at the end of a line that opens one block, and the next line goes on where that block stands.
+/// Whether a `}` is the second one at the end of a line that opens one block, and the next line goes on where that block stands, or ends
+/// what that stands in.
 fn is_doubled(text: &str, at: usize) -> bool {
     let (start, behind) = (text[..at].rfind('\n').map_or(0, |n| n + 1), &text[at + 1..]);
     let own = &text[start..at];
@@ -183,7 +184,7 @@ fn is_doubled(text: &str, at: usize) -> bool {
     let next = below.find(|l| code(l) > 0);
     depth(own) == 0
         && ends
-        && next.is_some_and(|l| indent(l) >= indent(own) && !l.trim_start().starts_with('}'))
+        && next.is_some_and(|l| (indent(l) >= indent(own)) != l.trim_start().starts_with('}'))
 }
 
 /// Whether a `}` ends a line of a flag, indented, which opens none for it: `--x={"a": 1}}`.

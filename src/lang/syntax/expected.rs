@@ -129,9 +129,19 @@ fn before(
     token: &Range<usize>,
     hint: &hints::Hint,
 ) -> Option<Diagnostic> {
-    sign_before(id, text, base, token, hint)
+    comment_at(id, text, base, hint)
+        .or_else(|| sign_before(id, text, base, token, hint))
         .or_else(|| path_before(id, text, base, token, hint))
         .or_else(|| word_before(id, text, base, token, hint))
+}
+
+/// `3s /* why */`, of which the first sign was read as one that divides: both are the comment's.
+fn comment_at(id: FileId, text: &str, base: usize, hint: &hints::Hint) -> Option<Diagnostic> {
+    let (at, right) =
+        hint.edit.as_ref().filter(|(at, _)| text.get(at.start..).is_some_and(|t| t.starts_with("/*")))?;
+    let span = |end: usize| Span::new(id, base + at.start..base + end);
+    let d = Diagnostic::new(Code::Unexpected, span(at.start + "/*".len()), "`/*` was not expected here");
+    Some(d.label("a comment?").help(hint.help.as_str()).edit(span(at.end), right.as_str()))
 }
 
 /// `[16; 32]`, `={16, 32}`: the sign before a token is what another one was meant to be.

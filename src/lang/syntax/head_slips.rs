@@ -25,6 +25,7 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
         .or_else(|| s.braced_title())
         .or_else(|| s.sign_in_step())
         .or_else(|| s.word_in_step())
+        .or_else(|| s.start_behind_condition())
         .or_else(|| s.compared())
         .or_else(|| s.title())
 }
@@ -181,6 +182,19 @@ impl Slip<'_> {
         (compares && !word).then(|| mend("a condition stands behind `when`", at, "when "))
     }
 
+    /// `step b when p50(tpot) > 15ms from a {`
+    fn start_behind_condition(&self) -> Option<Hint> {
+        let when = self.before.rfind(" when ")? + 1;
+        let base =
+            first_word(self.rest().strip_prefix("from ").filter(|_| self.keyword == "step")?.trim_start());
+        let end = self.rest().find(base)? + base.len();
+        let ends = self.rest()[end..].trim_start().starts_with(['{']);
+        let right = format!("from {base} {}", &self.before[when..]);
+        let help = format!("`from` stands before `when`: write `{}{right} {{`", &self.before[..when]);
+        let known = !self.before.contains(" from ");
+        (is_name(base) && ends && known).then(|| mend(help, when..self.token.start + end, right))
+    }
+
     /// `step a when p50(tpot) 15ms {`
     fn compared(&self) -> Option<Hint> {
         let number = self.word.starts_with(|c: char| c.is_ascii_digit());
@@ -257,6 +271,11 @@ mod tests {
             ("step b from: a { vary x }", ":", "step b from a { vary x }"),
             ("study lab {n} {", "{", "study lab \"{n}\" {"),
             ("step b \"B\" = a { vary x }", "=", "step b \"B\" from a { vary x }"),
+            (
+                "step b when p50(tpot) > 5ms from a { vary x }",
+                "from",
+                "step b from a when p50(tpot) > 5ms { vary x }",
+            ),
             ("step b \"B\" a { vary x }", "a {", "step b \"B\" from a { vary x }"),
             ("step b \"B\" p50(tpot) > 5ms {", "p50", "step b \"B\" when p50(tpot) > 5ms {"),
             ("engine v My vLLM = vllm {", "My", "engine v \"My vLLM\" = vllm {"),

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use super::at::number_at_end;
 use super::{
-    borrowed, conditions, engine_slips, examples, head_slips, lacking, lapses, meant_words, names,
+    borrowed, conditions, engine_slips, examples, head_slips, lacking, lapses, meant_words, names, notations,
     number_slips, phrases, points, reasons, remedies, reordered, several, signs, slips, spaced, study_slips,
     usages, versioned, words,
 };
@@ -52,6 +53,7 @@ fn reasoned(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) 
     // `:=` sets what `=` sets
     let word = if word == ":=" { "=" } else { word };
     let known = engine_slips::slip(chunk, token, word)
+        .or_else(|| notations::notation(chunk, token, word, expected))
         .or_else(|| versioned::baseline(chunk, token))
         .or_else(|| study_slips::slip(chunk, token, word))
         .or_else(|| number_slips::slip(chunk, token, word, expected))
@@ -335,7 +337,7 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
             format!("digits stand behind a point: write `{}{word}`", number.trim_end_matches('.'))
         }
         _ if !number.is_empty() && !word.is_empty() && units::unit(word).is_some() => {
-            format!("a unit is glued to its number: write `{number}{word}`")
+            format!("a unit is glued to its number: write `{}{word}`", number_at_end(before))
         }
         _ if before.ends_with('-') && starts_number(word) => {
             format!("a sign is glued to its number: write `-{word}`")

@@ -196,6 +196,13 @@ pub fn of_another_language(id: FileId, at: usize, text: &str, word: &str) -> Dia
     let d = Diagnostic::new(Code::NotADeclaration, span(0..word.len()), message).label("write `use`");
     let line = text.lines().next().unwrap_or_default().trim_end();
     let rest = line[word.len()..].trim();
+    if let Some((path, list)) = taken_from(line, word) {
+        let right = format!("use {path} {}", if list.contains('}') { list } else { "{ … }" });
+        let second = line.len() - list.len();
+        let gap = line[..second].rfind(path).map_or(second, |at| at + path.len());
+        let d = d.help(format!("write `{right}`")).edit(span(0..word.len()), "use");
+        return d.edit(span(gap..second), " ");
+    }
     // `from std.engines import vllm, sglang`, `import { vllm } from "std/engines"`
     if let Some((library, names)) = named_elsewhere(line, word) {
         let right = format!("use std/{library} {{ {names} }}");
@@ -206,11 +213,19 @@ pub fn of_another_language(id: FileId, at: usize, text: &str, word: &str) -> Dia
     if right { d.edit(span(0..word.len()), "use") } else { d }
 }
 
+/// `from std/rules use { far_behind }`: the path, and the list that follows with its brace.
+fn taken_from<'t>(line: &'t str, word: &str) -> Option<(&'t str, &'t str)> {
+    let (path, list) = line.strip_prefix("from ").filter(|_| word == "from")?.split_once(" use")?;
+    let path = path.trim();
+    let list = list.trim_start();
+    (list.starts_with('{') && !path.is_empty() && !path.contains(' ')).then_some((path, list))
+}
+
 /// The part of the library that a line of Python or JavaScript imports from, and the names that it imports.
 fn named_elsewhere<'t>(line: &'t str, word: &str) -> Option<(&'static str, &'t str)> {
     let rest = &line[word.len()..];
     let (path, names) = match word {
-        "from" => rest.split_once(" import ")?,
+        "from" => rest.split_once(" import ").or_else(|| rest.split_once(" use "))?,
         "import" => rest.split_once(" from ").map(|(names, path)| (path, names))?,
         _ => return None,
     };

@@ -31,11 +31,14 @@ pub(super) fn is_before(text: &str, token: &Range<usize>, expected: &[String]) -
     let torn = word.starts_with(['<', '>', '=', '!']) && before.ends_with(['<', '>', '=', '!']);
     // `{ - fp8: --x }`: the dash of a list
     let listed = word == "-" && before.ends_with(['{', ',']) && text[token.end..].starts_with([' ', '\t']);
+    // `3s /* why */`
+    let comment = word == "*" && text[..token.start].ends_with('/');
     let begins_rest = GLUE.contains(&word) && what != LOST_TEXT;
     // `> {slow}`: a param as a text inserts it
     let behind = text[token.end..].trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
     let inserted = word == "{" && behind.starts_with('}') && behind.len() + token.end < text.len();
     !torn
+        && !comment
         && !inserted
         && !listed
         && (BETWEEN.contains(&word) || begins_rest || what == EXPRESSION && matches!(word, "{" | ")"))

@@ -45,6 +45,7 @@ mod nameless_engines;
 mod nameless_points;
 mod names;
 mod nesting;
+mod notations;
 mod number_slips;
 mod opened;
 mod parser;

@@ -26,12 +26,32 @@ pub(super) fn behind_its_braces(chunk: &str, token: &Range<usize>) -> Option<Hin
     let line = chunk[..token.start].rfind('\n').map_or(0, |n| n + 1);
     let before = chunk[line..token.start].trim();
     let rest = code_of_line(&chunk[token.start..]);
+    if word == "by" {
+        return behind_its_axes(chunk, token, rest);
+    }
     if !matches!(word, "from" | "when") || first_word(before) != "step" || !before.ends_with('}') {
         return None;
     }
     let (head, block) = before.split_at(before.find('{')?);
     let help = format!("`{word}` stands before the braces: write `{} {rest} {block}`", head.trim_end());
     Some(Hint { help, edit: None })
+}
+
+/// `{ vary a } by grid`: in which order a step tries things stands within its braces.
+fn behind_its_axes(chunk: &str, token: &Range<usize>, rest: &str) -> Option<Hint> {
+    let block = chunk[..token.start].trim_end().strip_suffix('}')?;
+    let varied = block.trim_end();
+    let line = varied.rsplit(['\n', '{']).next()?.trim();
+    let known = matches!(rest, "by grid" | "by staged" | "by guided");
+    let help = format!("`by` stands within the braces, behind what is varied: write `{line} {rest}`");
+    let alone = line.starts_with("vary ") && !line.contains(" by ") && !line.contains('#');
+    (chunk.starts_with("step ") && alone && known).then(|| Hint {
+        help,
+        edit: Some((
+            varied.len()..token.start + rest.len(),
+            format!(" {rest}{}", &chunk[varied.len()..=block.len()]),
+        )),
+    })
 }
 
 /// A line up to its comment.
@@ -54,5 +74,8 @@ mod tests {
         let text = "step x { vary a } from e # so";
         let hint = behind_its_braces(text, &(18..22)).map(|h| h.help).unwrap_or_default();
         assert!(hint.ends_with("write `step x from e { vary a }`"), "{hint}");
+        let text = "step x { vary a } by grid # so";
+        let edit = behind_its_braces(text, &(18..20)).and_then(|h| h.edit);
+        assert_eq!(edit, Some((15..25, " by grid }".to_owned())));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::at::{At, only};
+use super::at::{At, number_at_end, only};
 use super::hints::{Hint, is_condition};
 use super::json_slips;
 use crate::lang::diag::did_you_mean;
@@ -305,7 +305,7 @@ fn unit_behind(chunk: &str, token: &Range<usize>, word: &str, before: &str) -> O
         let help = format!("digits stand behind a point: write `{digits}.0{unit}`, or what is meant");
         return Some(Hint { help, edit: None });
     }
-    let help = format!("a unit is glued to its number: write `{digits}{unit}`");
+    let help = format!("a unit is glued to its number: write `{}{unit}`", number_at_end(before));
     Some(Hint { help, edit: Some((before.len()..token.end, unit.to_owned())) })
 }
 

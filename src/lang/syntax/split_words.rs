@@ -1,12 +1,17 @@
 //! A space within a word: `concurr ency 512`, `axis qu ant = …`. Two words side by side that are nothing by themselves, and together one
-//! that the language has or that the file has elsewhere.
+//! that the language has or that the file has elsewhere. And the words of a metric's name with spaces between: `tokens per joule`.
 
-use foldhash::{HashMap, HashMapExt};
+use std::ops::Range;
 
+use foldhash::{HashMap, HashMapExt, HashSet};
+
+use super::blocks::first_word;
+use super::hints::is_condition;
 use super::lexical::{Piece, Scanner};
 use super::words;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::sema::metric_kind;
 use crate::lang::source::{FileId, Span};
 
 /// Words are not counted in longer files.
@@ -26,9 +31,17 @@ pub(super) fn joined(id: FileId, text: &str, told: &Sink, sink: &mut Sink) -> Op
         .collect();
     lines.sort_by_key(|l| l.start);
     lines.dedup();
+    let metrics: HashSet<&str> =
+        text.lines().filter_map(|l| l.strip_prefix("metric ")).map(first_word).collect();
     let mut counts = None;
     let mut right = text.to_owned();
     for line in lines {
+        if let Some(place) = spaced_metric(text, line.clone(), &metrics) {
+            let (written, whole) = (&text[place.clone()], text[place.clone()].replace(' ', "_"));
+            sink.push(one_word(Span::new(id, place.clone()), written, &whole));
+            right.replace_range(place, &whole);
+            continue;
+        }
         for (first, second) in pairs(&text[line.clone()]) {
             let (one, two) = (
                 &text[line.start + first.0..line.start + first.1],
@@ -43,7 +56,8 @@ pub(super) fn joined(id: FileId, text: &str, told: &Sink, sink: &mut Sink) -> Op
                 continue;
             }
             let is_there = is_of_the_language(&whole) || counts.contains_key(whole.as_str());
-            if whole.len() < SHORTEST || !is_there || !is_alone(one) || !is_alone(two) {
+            // `5 per cent` lacks the sign of its unit
+            if whole.len() < SHORTEST || whole == "percent" || !is_there || !is_alone(one) || !is_alone(two) {
                 continue;
             }
             let place = line.start + first.0..line.start + second.1;
@@ -59,6 +73,31 @@ pub(super) fn joined(id: FileId, text: &str, told: &Sink, sink: &mut Sink) -> Op
     (right != text).then_some(right)
 }
 
+/// `metric frugal = tokens per joule`: where the words of a metric's name stand apart on a line that asks for metrics, one that is built in
+/// or declared in the file.
+fn spaced_metric(text: &str, line: Range<usize>, declared: &HashSet<&str>) -> Option<Range<usize>> {
+    /// `tokens_per_joule`
+    const MOST_WORDS: usize = 4;
+    let own = &text[line.clone()];
+    if !is_condition(own) {
+        return None;
+    }
+    let words = words_of(own);
+    let is_metric = |name: &str| metric_kind(name).is_some() || declared.contains(name);
+    let apart = |all: &[(usize, usize)]| {
+        all.windows(2).all(|w| w[0].1 + 1 == w[1].0 && own.as_bytes()[w[0].1] == b' ')
+    };
+    (2..=MOST_WORDS).rev().find_map(|n| {
+        let mut found = words.windows(n).filter(|all| apart(all));
+        let [first, .., last] =
+            found.find(|all| is_metric(&own[all[0].0..all[n - 1].1].replace(' ', "_")))?
+        else {
+            return None;
+        };
+        Some(line.start + first.0..line.start + last.1)
+    })
+}
+
 /// What is said of a word that is written as two.
 pub(in crate::lang) fn one_word(span: Span, written: &str, whole: &str) -> Diagnostic {
     let d = Diagnostic::new(Code::Unexpected, span, format!("`{written}` is one word"));
@@ -67,6 +106,14 @@ pub(in crate::lang) fn one_word(span: Span, written: &str, whole: &str) -> Diagn
 
 /// Where words of a line stand that one space is between, texts and comments apart.
 fn pairs(line: &str) -> Vec<((usize, usize), (usize, usize))> {
+    let apart = |w: &[(usize, usize)]| {
+        (w[0].1 + 1 == w[1].0 && line.as_bytes()[w[0].1] == b' ').then_some((w[0], w[1]))
+    };
+    words_of(line).windows(2).filter_map(apart).collect()
+}
+
+/// Where the words of a line stand, texts and comments apart.
+fn words_of(line: &str) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
     for (at, piece) in Scanner::new(line) {
         // a flag is one word, in which no other stands
@@ -78,10 +125,7 @@ fn pairs(line: &str) -> Vec<((usize, usize), (usize, usize))> {
             _ => {}
         }
     }
-    let apart = |w: &[(usize, usize)]| {
-        (w[0].1 + 1 == w[1].0 && line.as_bytes()[w[0].1] == b' ').then_some((w[0], w[1]))
-    };
-    found.windows(2).filter_map(apart).collect()
+    found
 }
 
 /// How often a text has each of its words.
@@ -118,6 +162,23 @@ mod tests {
             told.push(Diagnostic::new(Code::Unexpected, Span::new(FileId::default(), at - 1..at), "wrong"));
         }
         joined(FileId::default(), text, &told, &mut Sink::default())
+    }
+
+    #[test]
+    fn metrics_in_words_are_made_one() {
+        for (torn, whole) in [
+            ("metric m = tokens per joule\n", "metric m = tokens_per_joule\n"),
+            ("require success rate >= 99%\n", "require success_rate >= 99%\n"),
+            (
+                "metric per_gpu = x\nmaximize per gpu on chat\n",
+                "metric per_gpu = x\nmaximize per_gpu on chat\n",
+            ),
+        ] {
+            assert_eq!(right(torn).as_deref(), Some(whole));
+        }
+        for text in ["require gain per gpu\n", "note \"tokens per joule\"\n"] {
+            assert_eq!(right(text), None, "{text}");
+        }
     }
 
     #[test]
