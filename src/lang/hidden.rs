@@ -95,6 +95,11 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
         found.retain(|o| !none.contains(&(o.code, o.span)));
         for fresh in shown {
             let d = by_its_text((text, &next), fresh, in_place(fresh, &steps));
+            // how a flag is written that perflab sets by itself is of no matter
+            let sets_itself = |o: &Diagnostic| {
+                d.code == Code::ReservedFlag && o.code == Code::SpacedFlag && o.span.start == d.span.start
+            };
+            found.retain(|o| !sets_itself(o));
             let follows = goes_with_its_space(text, found, &d)
                 || d.code == Code::Unused && was_guessed(found, &d, text);
             if follows || !told.insert((d.code, d.span)) {

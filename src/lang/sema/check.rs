@@ -138,6 +138,8 @@ impl<'a> Checker<'a> {
         self.unplaced();
         self.unknown_asked_flags();
         self.axis_unsets();
+        self.dashes();
+        self.unquoted_params();
         self.forget_what_follows();
         self.unused();
         program.engines = self.by_name(Kind::Engine, Checker::engine);

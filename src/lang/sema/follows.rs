@@ -38,26 +38,9 @@ impl Checker<'_> {
         self.doubled_for_a_slip();
         self.made_of_a_guess();
         self.switches_set_apart();
+        self.reserved_with_a_gap();
         self.unknown_to_several();
         self.guessed_wrongly();
-    }
-
-    /// `--enable-x True`: what is wrong is the word behind the switch, and the space before it goes with that.
-    fn switches_set_apart(&mut self) {
-        let switch = |d: &&Diagnostic| matches!(d.about, About::TakesNone { .. });
-        let apart = |d: &&Diagnostic| d.code == Code::SpacedFlag;
-        let switches: Vec<Diagnostic> = self.sink.found().filter(switch).cloned().collect();
-        let spaced: Vec<Span> = self.sink.found().filter(apart).map(|d| d.span).collect();
-        let holds = |s: &Span, at: Span| s.file == at.file && s.start <= at.start && at.end <= s.end;
-        for d in switches {
-            let Some(whole) = spaced.iter().find(|s| holds(s, d.span)).copied() else { continue };
-            self.sink.forget(|o| o.code == d.code && o.span == d.span);
-            let told = self.sink.each_mut().find(|o| o.code == Code::SpacedFlag && o.span == whole);
-            if let Some(told) = told {
-                told.help = d.help;
-                told.edits = d.edits.into_iter().map(|e| Edit { span: whole, ..e }).collect();
-            }
-        }
     }
 
     /// A flag that the engines of one step and those of another do not know: told once, by what suggests something.
@@ -187,14 +170,6 @@ impl Checker<'_> {
             });
             self.sink.push(d);
         }
-    }
-
-    /// `unset --seqs` in the place of a point: what is missing before the flag may be what it needs.
-    fn valueless_behind_a_gap(&mut self) {
-        let gaps = self.sink.found().filter(|d| d.code == Code::Unexpected);
-        let gaps: HashSet<(FileId, u32)> = gaps.map(|d| (d.span.file, d.span.start)).collect();
-        let is_gap = |s: Span| gaps.contains(&(s.file, s.start));
-        self.sink.forget(|d| d.code == Code::FlagNeedsValue && is_gap(d.span));
     }
 
     /// `--seqs --seqs=5`: the one without its value is the mistake.
