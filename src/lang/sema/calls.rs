@@ -270,7 +270,8 @@ impl Checker<'_> {
         if m.is_lost(Kind::Metric, &name.value) {
             return;
         }
-        let own: Vec<&str> = m.names(Kind::Metric).into_iter().chain(m.names(Kind::Param)).collect();
+        let own: Vec<&str> =
+            m.names_written(Kind::Metric).into_iter().chain(m.names_written(Kind::Param)).collect();
         let known: Vec<String> =
             metrics::names().map(str::to_owned).chain(own.iter().map(|n| (*n).to_owned())).collect();
         let message = format!("no metric or param is called `{}`", name.value);

@@ -10,6 +10,9 @@ use crate::lang::source::{Files, Sources};
 use crate::lang::stdlib;
 use crate::lang::syntax::ast::{Name, Use, UsePath};
 
+/// How many names of a file or a part of the library are listed.
+const SHOWN: usize = 24;
+
 impl Modules {
     pub(super) fn import(
         &mut self,
@@ -145,11 +148,12 @@ impl Modules {
             return d
                 .help(format!("it stands in std/{library}: write `use std/{library} {{ {} }}`", name.value));
         }
-        known.truncate(24);
+        let more = if known.len() > SHOWN { ", …" } else { "" };
+        known.truncate(SHOWN);
         d.help(if known.is_empty() {
             "it declares nothing that can be imported".to_owned()
         } else {
-            format!("it has {}", known.join(", "))
+            format!("it has {}{more}", known.join(", "))
         })
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::{HashMap, HashSet};
 
-use super::scope::{ItemRef, Kind, Module, declared_again, is_base_word, name_of};
+use super::scope::{ItemRef, Kind, Module, declared_again, is_base_word, name_of, torn_heads};
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Sink};
 use crate::lang::source::{FileId, Files, Source, Sources, Span};
@@ -163,9 +163,10 @@ impl Modules {
         let id = sources.add(source);
         let (file, broken) = read(id, &path, &text, sink);
         let index = self.all.len();
+        let torn = torn_heads(&text, &broken);
         self.texts.push(text);
         self.by_path.insert(path.clone(), index);
-        self.all.push(Module { file, id, broken, path: path.clone(), ..Module::default() });
+        self.all.push(Module { file, id, broken, torn, path: path.clone(), ..Module::default() });
         self.declare(index, sink);
         trail.push(path);
         for use_item in self.uses(index) {

@@ -56,6 +56,8 @@ pub struct Module {
     pub id: FileId,
     pub(super) names: HashMap<(Kind, String), ItemRef>,
     pub(super) broken: HashSet<String>,
+    /// names that the file declares in what could not be read
+    pub(super) torn: Vec<(Kind, String)>,
     /// imported names, where they stand and the modules that they are from
     pub(super) imports: Vec<(String, Span, Vec<usize>)>,
     /// the order of import, for what is inherited by mere import (prune rules)
@@ -126,6 +128,16 @@ impl Module {
         // what stands in for a name that is missing is none to be offered
         names.retain(|n| !n.starts_with(syntax::UNNAMED));
         names.sort_unstable();
+        names
+    }
+
+    /// The same with those of declarations that could not be read: they are there, whatever else is wrong with them.
+    pub fn names_written(&self, kind: Kind) -> Vec<&str> {
+        let mut names = self.names(kind);
+        let torn = self.torn.iter().filter(|(k, _)| *k == kind);
+        names.extend(torn.map(|(_, n)| n.as_str()));
+        names.sort_unstable();
+        names.dedup();
         names
     }
 
@@ -233,7 +245,7 @@ impl Module {
     }
 
     fn known<'a>(&'a self, kind: Kind, extra: &[&'a str]) -> Vec<&'a str> {
-        let mut known = self.names(kind);
+        let mut known = self.names_written(kind);
         known.extend_from_slice(extra);
         known
     }
@@ -275,6 +287,20 @@ fn one_of_or(known: &[&str], kind: Kind) -> String {
         1..=12 => one_of(known),
         _ => format!("a declared {}", kind.word()),
     }
+}
+
+/// The names that stand behind their keyword at the margin of a text and are among those that could not be read.
+pub(super) fn torn_heads(text: &str, broken: &HashSet<String>) -> Vec<(Kind, String)> {
+    const KINDS: [Kind; 5] = [Kind::Param, Kind::Engine, Kind::Axis, Kind::Profile, Kind::Metric];
+    let head = |line: &str| {
+        let (word, rest) = line.split_once([' ', '\t'])?;
+        let kind = KINDS.into_iter().find(|k| k.word() == word)?;
+        let rest = rest.trim_start();
+        let name = rest.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next()?;
+        let named = name.starts_with(|c: char| c.is_ascii_lowercase()) && broken.contains(name);
+        named.then(|| (kind, name.to_owned()))
+    };
+    if broken.is_empty() { Vec::new() } else { text.lines().filter_map(head).collect() }
 }
 
 /// Words that stand for a configuration: `from best`, `pick base`.

@@ -197,12 +197,15 @@ impl Checker<'_> {
             return Some(From::Engine(name.value.clone()));
         }
         let steps = earlier.iter().filter(|s| s.track.as_deref() == track).map(|s| s.name.as_str());
-        let steps = steps.filter(|name| !name.starts_with(UNNAMED));
+        // one that has a mistake of its own is there all the same
+        let steps = steps.chain(broken.iter().map(String::as_str)).filter(|name| !name.starts_with(UNNAMED));
+        let mut steps: Vec<&str> = steps.collect();
+        steps.sort_by_key(|step| self.steps_named.iter().position(|named| named == step));
         let engines = match track {
             Some(own) => vec![own],
             None => m.names(Kind::Engine),
         };
-        let known: Vec<&str> = steps.chain(["best"]).chain(engines).collect();
+        let known: Vec<&str> = steps.into_iter().chain(["best"]).chain(engines).collect();
         self.unknown_base(&step.name.value, name, track.is_some(), &known);
         Some(From::Best)
     }

@@ -95,7 +95,9 @@ pub fn rule(rule: Rule) -> Option<&'static str> {
         Rule::after => "`after N requests`",
         Rule::json_keys => "a [list] of keys",
         Rule::json_key => "a key",
-        Rule::flag_type => "a type (int, float, switch, text, path, json, words, one_of)",
+        Rule::flag_type => {
+            "a type (int, float, switch, text, path, json, json_file, words, repeated, one_of)"
+        }
         Rule::attribute => {
             "an attribute (default, since, until, negated, uses gpus, adds gpus, limits requests, known, keys)"
         }
