@@ -58,3 +58,19 @@ fn who_runs_a_script_counts_where_it_says_so() {
         assert_eq!(why(&lab, "USER", "bob"), expected);
     }
 }
+
+#[test]
+fn what_a_launch_opens_beside_a_home_or_in_one_is_seen() {
+    for home in ["h", ""] {
+        let lab = lab("");
+        write(&lab, "engine.sh", script("read -r line < \"$(echo ini.esab/fnoc | rev)\""));
+        write(&lab, "conf/base.ini", "1\n");
+        fs::create_dir_all(lab.path("h")).expect("made");
+        let home = lab.path(home).display().to_string();
+        with(&lab, &EXEC, "HOME", &home);
+        assert_eq!(why(&lab, "HOME", &home), "");
+        write(&lab, "conf/base.ini", "2\n");
+        let why = why(&lab, "HOME", &home);
+        assert!(why.contains("conf/base.ini, which its launch opened, changed"), "{home}: {why}");
+    }
+}

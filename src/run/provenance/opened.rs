@@ -216,7 +216,8 @@ impl Before {
         let mut before = Self { spared: named.chain(own).collect(), ..Self::default() };
         let mut open: VecDeque<(PathBuf, usize)> = VecDeque::new();
         for dir in [&ground.study_dir].into_iter().chain(&ground.others) {
-            let depth = if holds_much(dir, &ground.study_dir) { DEEPEST } else { 0 };
+            let is_own = dir == &ground.study_dir;
+            let depth = if !is_own && holds_much(dir, &ground.study_dir) { DEEPEST } else { 0 };
             open.push_back((dir.clone(), depth));
         }
         while let Some((dir, depth)) = open.pop_front() {
@@ -238,6 +239,7 @@ impl Before {
             return;
         }
         ways.push(dir.to_owned());
+        let is_home = home() == real;
         for entry in fs::read_dir(&real).into_iter().flatten().flatten() {
             let (path, way) = (entry.path(), dir.join(entry.file_name()));
             let Ok(kind) = entry.file_type() else { continue };
@@ -248,9 +250,12 @@ impl Before {
                 self.ways.insert(path.clone(), way.clone());
             }
             if kind.is_dir() || kind.is_symlink() && way.is_dir() {
-                let is_kept = disk::is_kept_by_tools(&entry.file_name().to_string_lossy());
+                let name = entry.file_name();
+                let name = name.to_string_lossy();
+                let is_kept = disk::is_kept_by_tools(&name) || is_home && name.starts_with('.');
                 if depth < DEEPEST && !is_kept {
-                    open.push_back((way, depth + 1));
+                    let depth = if is_nobodys(&path) { DEEPEST } else { depth + 1 };
+                    open.push_back((way, depth));
                 }
             } else if kind.is_symlink() {
                 self.link(way);
@@ -313,11 +318,20 @@ fn of_source(path: PathBuf) -> Option<PathBuf> {
 /// temporary.
 fn holds_much(dir: &Path, study_dir: &Path) -> bool {
     let Ok(real) = dir.canonicalize() else { return true };
-    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let holds_study = dir != study_dir
-        && !real.join(".git").exists()
+    let holds_study = !real.join(".git").exists()
         && study_dir.canonicalize().is_ok_and(|study| study.starts_with(&real));
-    holds_study || home.starts_with(&real) || std::env::temp_dir().starts_with(&real)
+    holds_study || is_nobodys(&real)
+}
+
+/// Whether a directory is a home, what is temporary, or holds one of the two.
+fn is_nobodys(dir: &Path) -> bool {
+    home().starts_with(dir) || std::env::temp_dir().starts_with(dir)
+}
+
+/// The user's home, links resolved. Empty where none is known.
+fn home() -> PathBuf {
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    home.canonicalize().unwrap_or(home)
 }
 
 /// Whether a directory is the system's, the kernel's, an environment that is known by what is installed in it, packages of others, a hub's
