@@ -247,3 +247,17 @@ fn a_directory_that_cannot_be_written_is_refused_at_once() {
     lab.run(&["plan", "study.plab", "--dir", "disk/state"]).expect_code(0);
     assert!(Path::new(&lab.path("disk/state/report.json")).exists());
 }
+
+#[test]
+fn a_failure_that_an_engine_calls_what_it_is_is_said_once() {
+    let study = crate::conditions::STUDY.replace("WORDS", "sh engine.sh").replace("LINES", "").replacen(
+        "args  joined",
+        "args  joined\n    failure \"did not start\" when log matches \"no luck\"",
+        1,
+    );
+    let lab = Lab::with(&study);
+    lab.write("engine.sh", "echo 'no luck today' >&2\nexit 1\n");
+    let out = lab.run(&EXEC).expect_code(3);
+    assert!(out.stdout.contains("did not start: no luck today"), "{}", out.stdout);
+    assert!(!out.stdout.contains("did not start: did not start"), "{}", out.stdout);
+}

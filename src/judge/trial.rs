@@ -215,8 +215,10 @@ fn failure(setup: &Setup<'_>, index: usize, run: &Run) -> Option<Judged> {
         RunOutcome::FailedLoad { class, line } => ("failed under load", class, line),
         RunOutcome::Done | RunOutcome::Stopped { .. } => return None,
     };
-    let line = if line.is_empty() { String::new() } else { format!(": {line}") };
-    Some(Judged::of(Outcome::Failed, format!("{which}{what}: {class}{line}")))
+    // an engine may have a class of that name
+    let parts = [what, class, line].into_iter().filter(|part| !part.is_empty()).collect::<Vec<&str>>();
+    let parts = if what == class { &parts[1..] } else { &parts };
+    Some(Judged::of(Outcome::Failed, format!("{which}{}", parts.join(": "))))
 }
 
 fn judge_measured(setup: &Setup<'_>, config: &Config, profiles: &[String], peers: Peers<'_>) -> Judged {

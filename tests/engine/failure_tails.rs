@@ -9,7 +9,7 @@ use super::failures::patterns_of;
 type Tail = (&'static str, &'static str, &'static str, &'static str);
 
 /// Findings: about the configuration on this machine, never tried again.
-const FINDINGS: [Tail; 52] = [
+const FINDINGS: [Tail; 57] = [
     (
         "vllm",
         "(EngineCore_DP0 pid=4121) INFO 11-21 05:45:41 [gpu_model_runner.py:2602] Starting to load model Qwen/Qwen3-32B...\n\
@@ -306,7 +306,46 @@ const FINDINGS: [Tail; 52] = [
          0.05.271.900 E llama_model_load: error loading model: unable to allocate CUDA0 buffer\n\
          0.05.271.901 E llama_model_load_from_file_impl: failed to load model\n",
         "out of GPU memory (weights)",
-        "unable to allocate CUDA0 buffer",
+        "allocating 20480.00 MiB on device 0",
+    ),
+    (
+        "llama",
+        "load_tensors: offloaded 33/33 layers to GPU\n\
+         ggml_backend_cuda_buffer_type_alloc_buffer: allocating 4096.00 MiB on device 0: cudaMalloc failed: out of memory\n\
+         alloc_tensor_range: failed to allocate CUDA0 buffer of size 4294967296\n\
+         llama_init_from_model: failed to initialize the context: failed to allocate buffer for kv cache\n",
+        "out of GPU memory (KV cache)",
+        "allocating 4096.00 MiB on device 0",
+    ),
+    (
+        "vllm",
+        "(EngineCore_DP0 pid=811) ERROR 11-28 01:00:30 [core.py:708] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 594.00 MiB.\n\
+         (EngineCore_DP0 pid=811) ERROR 11-28 01:00:30 [core.py:708] The above exception was the direct cause of the following exception:\n\
+         (EngineCore_DP0 pid=811) ERROR 11-28 01:00:30 [core.py:708] RuntimeError: CUDA out of memory occurred when warming up sampler with 1024 dummy requests. Please try lowering `max_num_seqs` or `gpu_memory_utilization` when initializing the engine.\n\
+         (APIServer pid=700) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}\n",
+        "out of GPU memory",
+        "warming up sampler with 1024 dummy requests",
+    ),
+    (
+        "vllm",
+        "usage: vllm serve [model_tag] [options]\nvllm: error: ambiguous option: --max-num could match --max-num-seqs, --max-num-batched-tokens\n",
+        "unknown flag",
+        "--max-num could match",
+    ),
+    (
+        "vllm",
+        "(APIServer pid=700)   File \"/x/vllm/engine/arg_utils.py\", line 1400, in create_speculative_config\n\
+         (APIServer pid=700) TypeError: SpeculativeConfig.__init__() got an unexpected keyword argument 'num_tokens'\n",
+        "bad configuration",
+        "'num_tokens'",
+    ),
+    (
+        "sglang",
+        "Traceback (most recent call last):\n  File \"<frozen runpy>\", line 198, in _run_module_as_main\n\
+         \x20 File \"/sgl/python/sglang/launch_server.py\", line 24, in <module>\n    server_args = prepare_server_args(sys.argv[1:])\n\
+         AssertionError: chunked_prefill_size must be divisible by page_size\n",
+        "bad configuration",
+        "chunked_prefill_size must be divisible by page_size",
     ),
     (
         "llama",

@@ -46,27 +46,32 @@ fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed>
         return Some(Installed { build, libraries: None });
     }
     let dirs = venv.as_ref().map(|d| format!("{}:", d.join("bin").display())).unwrap_or_default();
-    let path = format!("{dirs}{}", search.path);
-    let words = prefix::behind(&words);
-    let program = which::which_in(words.first()?, Some(&path), study_dir).ok()?;
+    let path = match prefix::stated(&words, "PATH") {
+        Some(stated) => within(stated, study_dir),
+        None => format!("{dirs}{}", search.path),
+    };
+    let libraries_at = prefix::stated(&words, "LD_LIBRARY_PATH").map(|list| within(list, study_dir));
+    let search = &Search { library_path: libraries_at.or(search.library_path.clone()), path };
+    let (words, path) = (prefix::behind(&words), &search.path);
+    let program = which::which_in(words.first()?, Some(path), study_dir).ok()?;
     let module = words.iter().position(|w| w == "-m").and_then(|i| words.get(i + 1));
     let name = match module {
         Some(module) => module.split('.').next().unwrap_or(module),
         None => program.file_name()?.to_str()?,
     };
     let mut libraries = BTreeMap::new();
-    let told = Python::of(&program, &path);
+    let told = Python::of(&program, path);
     // a shell script says nothing of the environment that it leads to
     let behind = told.is_none();
     let name = if behind && module.is_none() { engine.root() } else { name };
-    let python = told.or_else(|| Python::beside(&program, venv.as_deref(), &path));
+    let python = told.or_else(|| Python::beside(&program, venv.as_deref(), path));
     if behind {
         add_shared(&program, search, &mut libraries);
     }
-    let ground = scripts::Ground { study_dir, path: &path };
+    let ground = scripts::Ground { study_dir, path };
     let mut said = scripts::said_by(&scripts::starts(words, &ground), &ground);
     said.modules.extend(python_path(engine, study_dir));
-    for python in python.iter().chain(&environments::led_to(said.paths.iter(), &path)) {
+    for python in python.iter().chain(&environments::led_to(said.paths.iter(), path)) {
         add_python(python, search, &mut libraries);
     }
     let build = libraries.get(&normal(name)).map(|version| format!("{name} {version}"));
@@ -91,6 +96,12 @@ fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed>
     }
     libraries.extend(beside::modules(&program, words, &said, study_dir).code());
     Some(Installed { build, libraries: Some(libraries) })
+}
+
+/// A list of directories as the engine reads it, which runs in the study's.
+pub(super) fn within(list: &str, study_dir: &Path) -> String {
+    let dirs = list.split(':').filter(|dir| !dir.is_empty());
+    dirs.map(|dir| study_dir.join(dir).display().to_string()).collect::<Vec<_>>().join(":")
 }
 
 /// Where the engine's own variable says that modules are found.

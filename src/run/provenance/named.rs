@@ -72,6 +72,13 @@ pub fn named(config: &Config, site: &Site, study_dir: &Path, is_model: impl Fn(&
         if words_of_serve.iter().any(|w| w == value) && is_reference(value) {
             continue;
         }
+        // `env PATH=tools:/usr/bin prog`
+        if let Some((name, dirs)) = value.split_once('=').filter(|(name, _)| PLACES.contains(name)) {
+            if name == LIBRARIES {
+                find.libraries(dirs);
+            }
+            continue;
+        }
         // the model has an identity of its own
         if value != config.model && Some(value) != at.map(String::as_str) {
             find.under(flag, value, takes_path(config, flag));
@@ -84,11 +91,8 @@ pub fn named(config: &Config, site: &Site, study_dir: &Path, is_model: impl Fn(&
     let own = command::env(config, None);
     let of_site = site.env.iter().map(|e| (e.name.clone(), e.value.clone()));
     // the site's are looked through for what each engine needs of them
-    for dir in own.iter().filter(|(name, _)| name == LIBRARIES).flat_map(|(_, dirs)| dirs.split(':')) {
-        let of_system = path_of(dir, study_dir).is_none_or(|path| is_of_system(&path));
-        if !dir.is_empty() && !of_system {
-            find.word(dir);
-        }
+    for (_, dirs) in own.iter().filter(|(name, _)| name == LIBRARIES) {
+        find.libraries(dirs);
     }
     let all: Vec<(String, String)> = own.into_iter().chain(of_site).collect();
     // a library that is loaded before others may be named as the loader finds it: `libtcmalloc.so.4`
@@ -174,6 +178,15 @@ impl Find<'_> {
                     there.into_iter().chain(perhaps_written).filter(is_file).collect();
                 self.found.there.extend(files.iter().cloned());
                 self.found.perhaps_written.extend(files);
+            }
+        }
+    }
+
+    /// Directories of libraries, those of the system left out.
+    fn libraries(&mut self, dirs: &str) {
+        for dir in dirs.split(':').filter(|dir| !dir.is_empty()) {
+            if path_of(dir, self.study_dir).is_some_and(|path| !is_of_system(&path)) {
+                self.word(dir);
             }
         }
     }

@@ -318,8 +318,8 @@ fn of_source(path: PathBuf) -> Option<PathBuf> {
 /// temporary.
 fn holds_much(dir: &Path, study_dir: &Path) -> bool {
     let Ok(real) = dir.canonicalize() else { return true };
-    let holds_study = !real.join(".git").exists()
-        && study_dir.canonicalize().is_ok_and(|study| study.starts_with(&real));
+    let holds_study =
+        !real.join(".git").exists() && study_dir.canonicalize().is_ok_and(|study| study.starts_with(&real));
     holds_study || is_nobodys(&real)
 }
 

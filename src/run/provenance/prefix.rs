@@ -49,6 +49,13 @@ pub fn behind(words: &[String]) -> &[String] {
     rest
 }
 
+/// What the words before the program set a variable to: `env PATH=tools:/usr/bin python …`.
+pub fn stated<'w>(words: &'w [String], name: &str) -> Option<&'w str> {
+    let before = &words[..words.len() - behind(words).len()];
+    let of_word = |word: &'w String| word.split_once('=').filter(|(n, _)| *n == name);
+    before.iter().rev().find_map(of_word).map(|(_, value)| value)
+}
+
 fn past<'w>(runner: &str, mut rest: &'w [String]) -> &'w [String] {
     let (valued, mut positions) = grammar(runner);
     while let Some((word, after)) = rest.split_first() {
@@ -94,5 +101,7 @@ mod tests {
             assert_eq!(behind(&words), ["python", "s.py"], "{command}");
         }
         assert_eq!(behind(&["env".to_owned()]), ["env"]);
+        let words = shell_words::split("env PATH=a:b X=1 nice python PATH=c").expect("words");
+        assert_eq!((stated(&words, "PATH"), stated(&words, "Y")), (Some("a:b"), None));
     }
 }

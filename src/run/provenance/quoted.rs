@@ -78,7 +78,7 @@ fn of_line(line: &str) -> Vec<Literal<'_>> {
         let lead = without_kind(&rest[..at]);
         let is_joined = lead.ends_with('+');
         let text = if is_joined { text.trim_start_matches('/') } else { text };
-        let text = open_within(text);
+        let text = in_directory(open_within(text), lead, before);
         let between = if is_first { None } else { sign(lead) };
         is_first = !is_plain(&text);
         if !is_first {
@@ -98,6 +98,15 @@ fn of_line(line: &str) -> Vec<Literal<'_>> {
         (rest, before) = (after, inner);
     }
     found
+}
+
+/// `Path("conf").glob("*.json")`: a pattern in the directory that the text before it names, and in no other.
+fn in_directory<'t>(pattern: Cow<'t, str>, lead: &str, before: &str) -> Cow<'t, str> {
+    let dir = open_within(behind_variable(before.trim_end_matches('/')));
+    if lead.trim_start() != ").glob(" || !is_plain(&dir) || dir.contains('*') {
+        return pattern;
+    }
+    Cow::Owned(format!("{dir}/{pattern}"))
 }
 
 /// Without letters that say of what kind the text behind them is: `open(f`.
@@ -259,5 +268,9 @@ mod tests {
         let open = literals("f'conf/{stage}.env'; 'a/%s.json' % x; 'b/{0}'.format(y); `c/${z}.js`");
         let open: Vec<&str> = open.iter().filter(|l| l.is_pattern()).map(|l| &*l.text).collect();
         assert_eq!(open, ["conf/*.env", "a/*.json", "b/*", "c/*.js"]);
+        let within =
+            literals("Path('/srv/conf').glob('*.json'); (HERE / f'{x}/d').glob('*.env'); p.glob('*.ini')");
+        let within: Vec<&str> = within.iter().filter(|l| l.is_pattern()).map(|l| &*l.text).collect();
+        assert_eq!(within, ["/srv/conf/*.json", "d/*.env", "*.ini"]);
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::beside::text_of;
-use super::build::Search;
+use super::build::{Search, within};
 use super::named::Named;
 use super::scripts::{Ground, Said, Start};
 use super::{beside, configs, globs, homes, named, prefix, scripts, states};
@@ -175,21 +175,20 @@ impl<'a> Words<'a> {
             Via::Venv(dir) => Some(format!("{}:", self.study_dir.join(dir).join("bin").display())),
             _ => None,
         });
-        let venvs: BTreeSet<String> = venvs.collect();
+        let serves = self.program.engines.values().filter_map(|e| shell_words::split(&e.serve).ok());
+        let stated = serves.filter_map(|words| {
+            prefix::stated(&words, "PATH").map(|list| within(list, self.study_dir) + ":")
+        });
+        let venvs: BTreeSet<String> = venvs.chain(stated).collect();
         venvs.into_iter().collect::<String>() + &self.search().path
     }
 
     /// Where programs and shared libraries are looked for.
     pub fn search(&self) -> Search {
         let variable = |name: &str| self.site.variable(name).or_else(|| std::env::var(name).ok());
-        // an engine runs in the study's directory, which is where what it names begins
-        let within = |list: String| {
-            let dirs = list.split(':').filter(|d| !d.is_empty());
-            dirs.map(|d| self.study_dir.join(d).display().to_string()).collect::<Vec<_>>().join(":")
-        };
         Search {
             path: variable("PATH").unwrap_or_default(),
-            library_path: variable("LD_LIBRARY_PATH").map(within),
+            library_path: variable("LD_LIBRARY_PATH").map(|list| within(&list, self.study_dir)),
         }
     }
 }
