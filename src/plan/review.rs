@@ -145,8 +145,11 @@ impl<'a> Looked<'a> {
         let refused = refused_engines(program, study);
         let lost = strangers(program, study, &review.engines);
         // what excludes everything has been said
-        if !certain && refused.is_empty() && !excludes(program, study) && lost.is_empty() {
-            found.extend(unreachable(program, study, &review.engines, review.prepared, review.budget));
+        if !certain && refused.is_empty() && !excludes(program, study) {
+            let dead = unreachable(program, study, &review.engines, review.prepared, review.budget);
+            let is_told = |at: Span| lost.iter().any(|l| l.span == at);
+            let of_lost = |d: &Diagnostic| is_told(d.span) || d.related.iter().any(|(at, _)| is_told(*at));
+            found.extend(dead.into_iter().filter(|d| !of_lost(d)));
         }
         found.extend(unmet(program, study));
         found.extend(refused);

@@ -192,7 +192,7 @@ impl Torn {
             Code::OnlyBase => !steps.any(|s| self.changes(s) || self.holds_points(s)),
             // a step that is lost may set what these candidates need, unless they stand on an engine as it is declared
             Code::Unreachable
-                if self.loses_steps() && steps.clone().any(|s| !matches!(s.from, From::Engine(_))) =>
+                if self.loses_steps() && steps.clone().any(|s| !self.stands_on_an_engine(s, program)) =>
             {
                 false
             }
@@ -233,6 +233,19 @@ impl Torn {
 
     fn holds(&self, place: Span) -> bool {
         self.places.iter().any(|p| holds(*p, place))
+    }
+
+    /// Whether a step starts from an engine as it is declared: it says so, or is the first one, and nothing before it is lost.
+    fn stands_on_an_engine(&self, step: &Step, program: &Program) -> bool {
+        let study = program.studies.iter().find(|s| s.steps.iter().any(|of| of.span == step.span));
+        let Some(study) = study.filter(|_| step.from == From::Best) else {
+            return matches!(step.from, From::Engine(_));
+        };
+        let before = study.steps.iter().take_while(|s| s.span != step.span);
+        let is_first = !before.into_iter().any(|s| s.track == step.track);
+        let is_before =
+            |p: &Span| p.file == study.span.file && (study.span.start..step.span.start).contains(&p.start);
+        is_first && !self.places.iter().any(is_before)
     }
 
     fn may_be_any(&self) -> bool {
