@@ -204,7 +204,8 @@ pub fn list(found: &mut Vec<Diagnostic>, uncounted: usize) -> usize {
 }
 
 /// Tells once of a name that nothing declares, however often it is used: one fix mends all uses. Where a declaration of the file is nearly
-/// called so, which of the two is misspelt is for people to say. A flag that no engine has is told once a line.
+/// called so, which of the two is misspelt is for people to say. A flag that no engine has is told once a
+/// line, and once where nothing is nearly called so.
 pub fn once_a_name(
     found: &mut Vec<Diagnostic>,
     line: impl Fn(Span) -> Span,
@@ -215,6 +216,8 @@ pub fn once_a_name(
     for d in found.drain(..) {
         let within = match d.code {
             Code::UnknownMetric | Code::UnknownName | Code::UnknownParam => Some(0),
+            // with nothing near it, it is missing from what declares the engine's
+            Code::UnknownFlag if d.edits.is_empty() => Some(u32::MAX),
             Code::UnknownFlag => Some(line(d.span).start),
             _ => None,
         };

@@ -15,6 +15,9 @@ pub fn unlisted(engine: &Engine, name: &str, value: Option<&WrittenValue>) -> Op
     if engine.schema.stand_in(version).is_some() {
         return None;
     }
+    if let Some(d) = word_of_python(engine, name, written) {
+        return Some(d);
+    }
     let Found::Known(spec, _) = engine.schema.find(name, version) else { return None };
     let of_version: Vec<&FlagSpec> = match version {
         Some(_) => vec![spec],
@@ -40,4 +43,23 @@ pub fn unlisted(engine: &Engine, name: &str, value: Option<&WrittenValue>) -> Op
         if known().any(|k| alike(&k)) { known().filter(alike).collect() } else { known().collect() };
     let d = d.meant(&written.text, near, "not among what it takes", str::to_owned);
     Some(d.help(format!("it takes {}; a plug-in may add to these", some_of(&spec.known))))
+}
+
+/// `--extra_llm_api_options.enable_attention_dp=[True]`, where nobody says what the key takes: a text, unless JSON's word is written.
+fn word_of_python(engine: &Engine, name: &str, written: &WrittenValue) -> Option<Diagnostic> {
+    let json = match written.text.as_str() {
+        "True" | "TRUE" => "true",
+        "False" | "FALSE" => "false",
+        "None" => "null",
+        _ => return None,
+    };
+    let (flag, _) = name.split_once('.')?;
+    let Found::Known(spec, _) = engine.schema.find(flag, engine.version.as_deref()) else { return None };
+    let is_bare = (written.span.end - written.span.start) as usize == written.text.len();
+    (spec.kind == Kind::Json && is_bare && !written.json).then(|| {
+        let message = format!("`{}` is a text here, and {name} is a key of JSON", written.text);
+        let d = Diagnostic::new(Code::UnlistedValue, written.span, message).label("passed on as a text");
+        d.help(format!("write `{json}`, or `\"{}\"` if a text is meant", written.text))
+            .edit(written.span, json)
+    })
 }
