@@ -212,7 +212,8 @@ impl Checker<'_> {
         }
         // with a slip in `engine` nobody knows which engines there are
         self.lost_engine |= did_you_mean(&name.value, ["engine"]).is_some();
-        if !self.load_as_axis(module, name) && !self.env_as_axis(name, picks) {
+        let is_point = picks.is_none() && self.point_as_axis(module, name);
+        if !is_point && !self.load_as_axis(module, name) && !self.env_as_axis(name, picks) {
             let taken = self.not_meant(name.span);
             self.module(module).unknown((Kind::Axis, name), &["engine"], &taken, false, self.sink);
         }

@@ -36,6 +36,7 @@ pub mod keys;
 pub mod kinds;
 mod lists;
 mod loads;
+mod lone_points;
 mod lost;
 mod makers;
 mod meant;

@@ -297,7 +297,8 @@ pub(super) fn torn_heads(text: &str, broken: &HashSet<String>) -> Vec<(Kind, Str
         let kind = KINDS.into_iter().find(|k| k.word() == word)?;
         let rest = rest.trim_start();
         let name = rest.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next()?;
-        let named = name.starts_with(|c: char| c.is_ascii_lowercase()) && broken.contains(name);
+        let whole = matches!(rest.as_bytes().get(name.len()), None | Some(b' ' | b'\t' | b'=' | b'{' | b'"'));
+        let named = whole && name.starts_with(|c: char| c.is_ascii_lowercase()) && broken.contains(name);
         named.then(|| (kind, name.to_owned()))
     };
     if broken.is_empty() { Vec::new() } else { text.lines().filter_map(head).collect() }

@@ -201,6 +201,7 @@ impl Checker<'_> {
         let steps = steps.chain(broken.iter().map(String::as_str)).filter(|name| !name.starts_with(UNNAMED));
         let mut steps: Vec<&str> = steps.collect();
         steps.sort_by_key(|step| self.steps_named.iter().position(|named| named == step));
+        steps.dedup();
         let engines = match track {
             Some(own) => vec![own],
             None => m.names(Kind::Engine),

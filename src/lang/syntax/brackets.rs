@@ -223,7 +223,9 @@ impl Doubled {
             if !of_block(at) || found.last().is_some_and(|d: &Self| d.second == first) {
                 continue;
             }
-            let ends = closing(text, at).zip(closing(text, first));
+            // one that closes something further below is that one's
+            let beside = |(inner, outer): &(usize, usize)| text[inner + 1..*outer].trim().is_empty();
+            let ends = closing(text, at).zip(closing(text, first)).filter(beside);
             let close = ends
                 .filter(|(inner, outer)| line(*inner) == line(*outer) || begins(*inner) && begins(*outer));
             found.push(Self { second: at, close: close.map(|(_, outer)| outer) });

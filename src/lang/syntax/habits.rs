@@ -265,6 +265,12 @@ fn misplaced(block: Block, line: &str) -> Option<Meant> {
         (Block::Study, "flags" | "args" | "env") | (Block::Step | Block::Track, "env" | "flags") => {
             "flags and variables stand in an engine or in an axis"
         }
+        (Block::Engine, "flags") if line[word.len()..].trim_start().starts_with('-') => {
+            return Some((
+                Some(format!("flag{}", &line[word.len()..])),
+                "each flag is declared by a line of its own: write `flag`".to_owned(),
+            ));
+        }
         (Block::Engine, word) if LISTS_OF_FLAGS.contains(&word) => {
             "flags stand in the engine as they are typed in a shell: `--max-num-seqs=512`"
         }

@@ -41,17 +41,28 @@ pub(super) fn told(
 ) -> Option<Item> {
     let place = found.span;
     sink.push(found);
-    let written = head(text).and_then(|(head, _)| head.name);
+    let (name, parent) = head(text).map(|(head, _)| (head.name, head.base)).unwrap_or_default();
     let (right, base) = meant(file, at, text, place, broken)?;
     let mut item = reread_within(at..usize::MAX, id, &right, base, sink, broken)?;
     // only what is behind the `{` is in its place
-    if let (Some(name), Some(written)) = (name_of(&mut item), written) {
+    let put = |name: Option<&mut Name>, written: Option<&str>| {
+        let Some((name, written)) = name.zip(written).filter(|(name, written)| name.value == *written) else {
+            return;
+        };
         let start = at + (written.as_ptr() as usize - text.as_ptr() as usize);
-        if name.value == written {
-            name.span = Span::new(id, start..start + written.len());
-        }
-    }
+        name.span = Span::new(id, start..start + written.len());
+    };
+    put(name_of(&mut item), name);
+    put(parent_of(&mut item), parent);
     Some(item)
+}
+
+fn parent_of(item: &mut Item) -> Option<&mut Name> {
+    match item {
+        Item::Engine(engine) => engine.parent.as_mut(),
+        Item::Profile(profile) => profile.parent.as_mut(),
+        _ => None,
+    }
 }
 
 fn name_of(item: &mut Item) -> Option<&mut Name> {

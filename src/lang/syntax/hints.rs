@@ -104,6 +104,12 @@ fn rest_of_line(chunk: &str, token: &Range<usize>) -> Hint {
     let after = if own.is_empty() { String::new() } else { format!(", after `{}`", short(&own)) };
     let ends = if own.ends_with('}') { "a block ends with its `}`" } else { "a setting ends with its line" };
     let rest = chunk[token.start..].split(['\n', '#']).next().unwrap_or_default().trim_end();
+    // `99%%`, `gain >= 1%,`: whatever was typed twice or by habit
+    let doubled = rest == "%" && before.len() == token.start && own.ends_with('%');
+    if !own.is_empty() && (doubled || matches!(rest, "," | ";")) {
+        let edit = Some((before.len()..token.start + rest.len(), String::new()));
+        return Hint { help: format!("{ends}: remove the `{rest}`"), edit };
+    }
     // a number or a sign begins no line
     if !rest.is_empty() && !rest.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '-' | '"')) {
         let help = format!("{ends}: nothing more stands in it{}", after.replacen(", after", " behind", 1));

@@ -296,6 +296,8 @@ fn lacks_a_word(text: &str, first: &Range<usize>, second: &Range<usize>) -> bool
         }
         // `step x "X" when { … }`: a condition
         "step" => one.starts_with('"') && other == "when",
+        // `metric speed "Speed" =`: a quantity
+        "metric" => one.starts_with('"') && other == "=",
         // `axis = raw --fork=[2, 8]`: a name
         "axis" => one == "=" && matches!(other, "raw" | "env" | "unset" | "model"),
         // `baseline.(ttft)`

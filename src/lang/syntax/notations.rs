@@ -20,6 +20,7 @@ pub fn notation(chunk: &str, token: &Range<usize>, word: &str, expected: &[Strin
         .or_else(|| at.picked())
         .or_else(|| at.object_apart())
         .or_else(|| at.profile_again())
+        .or_else(|| at.requests_of_a_rule())
 }
 
 impl At<'_> {
@@ -158,6 +159,22 @@ impl At<'_> {
     }
 }
 
+impl At<'_> {
+    /// `prune slow "slow" when p99(ttft) > 2s for 100 requests`
+    fn requests_of_a_rule(&self) -> Option<Hint> {
+        let mut behind = self.after.split_whitespace();
+        let number = behind.next().filter(|n| n.bytes().all(|b| b.is_ascii_digit()))?;
+        let counted = matches!(self.word, "for" | "within" | "over" | "since" | "from" | "once");
+        let counts = counted && behind.next().is_some_and(|w| w == "requests");
+        (counts && self.chunk.starts_with("prune ")).then(|| {
+            let help = format!(
+                "a rule that stops a load begins behind a number of requests: write `after {number} requests`"
+            );
+            self.here(&help, "after")
+        })
+    }
+}
+
 /// Whether a text begins with a word, and does not go on within it.
 fn begins_with_word(text: &str, word: &str) -> bool {
     let rest = text.get(..word.len()).filter(|begin| begin.eq_ignore_ascii_case(word));
@@ -191,6 +208,12 @@ mod tests {
             ("axis t = mode + batched * memory(0.95)", "(", "", "axis t = mode + batched * memory[0.95]"),
             ("--config {\n \"a\": 1\n}", "{", "", "--config={\n \"a\": 1\n}"),
             ("maximize tps on chat on code", "on ", "`,`", "maximize tps on chat, code"),
+            (
+                "prune s \"s\" when gain < 0 for 50 requests",
+                "for",
+                "",
+                "prune s \"s\" when gain < 0 after 50 requests",
+            ),
         ] {
             assert_eq!(mended(chunk, word, expected).as_deref(), Some(right), "{chunk}");
         }

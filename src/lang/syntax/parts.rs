@@ -79,7 +79,10 @@ fn opens_beyond(open: &[u8], line: &str) -> bool {
 fn begins_indented(before: &str, rest: &str) -> bool {
     let line = rest.lines().next().unwrap_or_default();
     let below_a_block = || before.trim_end().ends_with('}');
-    line.starts_with([' ', '\t']) && (derives(line.trim()) || is_set(line.trim_start()) && below_a_block())
+    // lines of a block whose first one is lost
+    let below_its_end = || before.trim_end().ends_with("\n}") && !line.trim().is_empty();
+    let begins = || derives(line.trim()) || is_set(line.trim_start()) && below_a_block() || below_its_end();
+    line.starts_with([' ', '\t']) && begins()
 }
 
 /// `third = chat {`: the first line of a block without its keyword.

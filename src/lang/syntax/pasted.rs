@@ -54,12 +54,14 @@ fn found(text: &str) -> Vec<(usize, Vec<Range<usize>>)> {
                 open = Open::at(line.start, code, block);
             }
             Some(o) => {
+                o.holds_settings |= o.points && is_setting(code);
                 o.depth += depth(code);
                 let ends: &[char] = if o.points { &['=', '*', '+'] } else { &['=', ',', '*', '+'] };
                 o.goes_on = code.trim_end().ends_with(ends);
                 if o.depth <= 0 {
                     // between its own lines, and closed below them
-                    if code.starts_with('}') && o.depth == 0 && !o.pasted.is_empty() {
+                    let closed = code.starts_with('}') && o.depth == 0 && !o.holds_settings;
+                    if closed && !o.pasted.is_empty() {
                         out.push((o.head, std::mem::take(&mut o.pasted)));
                     }
                     open = None;
@@ -78,6 +80,8 @@ struct Open {
     points: bool,
     /// the line above is not at its end
     goes_on: bool,
+    /// lines of a block stand where points should: the points were not closed, and it is that block's first line that is lost
+    holds_settings: bool,
     pasted: Vec<Range<usize>>,
 }
 
@@ -85,13 +89,22 @@ impl Open {
     fn at(head: usize, line: &str, block: bool) -> Option<Self> {
         let depth = depth(line);
         let points = first_word(line) == "axis";
-        (block && depth == 1).then_some(Self { head, depth, points, goes_on: false, pasted: Vec::new() })
+        let open = Self { head, depth, points, goes_on: false, holds_settings: false, pasted: Vec::new() };
+        (block && depth == 1).then_some(open)
     }
 
     /// What of a line may have been pasted, without the indentation that it was given.
     fn own<'t>(&self, line: &'t str) -> &'t str {
         if self.points && self.depth == 1 { line.trim_start() } else { line }
     }
+}
+
+/// Whether a line begins with a word of a study's or a profile's, and names no point: `repeat 3`.
+fn is_setting(line: &str) -> bool {
+    let line = line.trim_start();
+    let word = first_word(line);
+    let known = words::STUDY_SETTINGS.contains(&word) || words::PROFILE_SETTINGS.contains(&word);
+    known && !line[word.len()..].trim_start().starts_with(['"', ':'])
 }
 
 /// A declaration that ends on its line.
@@ -128,6 +141,7 @@ mod tests {
         assert_eq!(told("axis q = {\n    a: -y,\n    axis b = -x\n    c: -z\n}\n"), ["    axis b = -x"]);
         assert_eq!(told("axis q = {\n    a: -y\nparam b = 2\n}\n"), ["param b = 2"]);
         assert_eq!(told("axis q = {\n    a: -y\naxis b = -x\n"), [""; 0]);
+        assert_eq!(told("axis q = {\n    a: -y\naxis b = -x\n    repeat 3\n}\n"), [""; 0]);
     }
 
     #[test]

@@ -427,7 +427,9 @@ impl<'a> Place<'a> {
             {
                 hint(format!("a length is one number, or a range to draw from: `{setting} 256 .. 1Ki`"), None)
             }
-            ("concurrency" | "rate", word) if word.starts_with(|c: char| c.is_ascii_digit()) => {
+            ("concurrency" | "rate", word)
+                if word.starts_with(|c: char| c.is_ascii_digit()) && self.before != setting =>
+            {
                 let all = self.rest().split(|c: char| c.is_whitespace() || c == ',');
                 let list = all.filter(|n| !n.is_empty()).collect::<Vec<_>>().join(", ");
                 let edit = (self.before.len()..self.to_line_end().end, format!(", {list}"));

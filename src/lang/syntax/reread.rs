@@ -97,9 +97,13 @@ pub(super) fn renamed(found: &Diagnostic, at: usize, text: &str, known: &[&str])
 pub(super) fn padded(found: &Diagnostic, at: usize, line: &str) -> Option<String> {
     let [edit] = found.edits.as_slice() else { return None };
     let place = (edit.span.start as usize).checked_sub(at)?..(edit.span.end as usize).checked_sub(at)?;
-    let spare = line.get(place.clone())?.len().checked_sub(edit.text.len())?;
+    let written = line.get(place.clone())?;
+    let spare = written.len().checked_sub(edit.text.len())?;
+    // `"fp8"` without its quotes stays where it was
+    let before = written.find(&edit.text).unwrap_or(0);
     let mut mended = line.to_owned();
-    mended.replace_range(place, &format!("{}{}", edit.text, " ".repeat(spare)));
+    let right = format!("{}{}{}", " ".repeat(before), edit.text, " ".repeat(spare - before));
+    mended.replace_range(place, &right);
     Some(mended)
 }
 
