@@ -18,6 +18,7 @@ mod conflicts;
 mod dashed_points;
 mod early;
 mod elsewhere;
+mod ends_of_no_step;
 mod engine_slips;
 mod examples;
 mod expected;

@@ -1,13 +1,12 @@
 //! What the layout of a file says of its braces, where they do not: round or square brackets around a block, a step that is not closed
 //! before the next one, a `}` that stands above the last lines of its block. The text is put right, everything else in its place.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::blocks::first_word;
 use super::brackets::bracket;
 use super::headless::is_point;
-use super::lexical::{Piece, Scanner, opens_brace};
+use super::lexical::{Piece, Scanner, opens_brace, unclosed_text};
 use super::twice::{blank, lines};
 use super::words;
 use crate::lang::codes::Code;
@@ -114,6 +113,13 @@ impl Open<'_> {
     }
 }
 
+/// Whether a word begins lines of a study or of a file, and none of what stands in the study.
+fn is_of_a_study(word: &str) -> bool {
+    let within = [words::TRACK_SETTINGS, words::STEP_SETTINGS];
+    let known = words::STUDY_SETTINGS.contains(&word) || words::DECLARATIONS.contains(&word);
+    known && !within.iter().any(|known| known.contains(&word))
+}
+
 /// `stpe b {`: where it stands no further in than a step that is open, it is no line of that.
 fn is_nearly_a_head(word: &str, behind: &str) -> bool {
     let is_near = || did_you_mean(word, ["step", "track"]).is_some();
@@ -134,11 +140,14 @@ fn unclosed(text: &str) -> Vec<(usize, usize)> {
                 _ if std::mem::take(&mut fresh) => {
                     let word = first_word(&line[at - start..]);
                     let behind = &line[at - start + word.len()..];
-                    let begins = matches!(word, "step" | "track")
-                        && (behind.is_empty() || behind.starts_with(' '))
+                    let whole = behind.is_empty() || behind.starts_with(' ');
+                    let of_study = whole && is_of_a_study(word);
+                    let begins = of_study
+                        || whole && matches!(word, "step" | "track")
                         || is_nearly_a_head(word, behind);
-                    // neither holds a step or a track of its own
-                    let within = |top: &Open<'_>| top.is("step") || word == "track" && top.is("track");
+                    // neither holds a step or a track of its own, nor what is said of a study
+                    let within =
+                        |top: &Open<'_>| top.is("step") || (of_study || word == "track") && top.is("track");
                     while let Some(top) =
                         stack.last().filter(|t| begins && within(t) && indent(line) <= indent(t.line))
                     {
@@ -176,58 +185,6 @@ fn unclosed(text: &str) -> Vec<(usize, usize)> {
         }
     }
     found
-}
-
-/// The text without each `}` that ends `vary` and what goes with it, above which the first line of the step is missing: that is told of where
-/// they stand. Asked of texts in which a `}` closes too much.
-pub fn without_ends_of_no_step(text: &mut String) {
-    let lines = lines(text);
-    let codes: Vec<&str> = lines.iter().map(|place| code(&text[place.clone()])).collect();
-    let ends = next_outside(&codes);
-    let (mut stack, mut found): (Vec<&str>, BTreeSet<usize>) = (Vec::new(), BTreeSet::new());
-    let (mut headless, mut of_steps) = (false, Vec::new());
-    for (n, place) in lines.iter().enumerate() {
-        let line = &text[place.clone()];
-        let within = stack.last().copied().unwrap_or_default();
-        let in_none = matches!(first_word(within.trim_start()), "track" | "study");
-        if in_none && headless && first_word(line.trim_start()) == "vary" {
-            let of_step = |n: &usize| codes[*n].trim() == "}" && indent(codes[*n]) > indent(within);
-            if let Some(end) = ends[n].filter(of_step) {
-                found.insert(lines[end].start + indent(codes[end]));
-                // what goes with `vary` is of the step, not of the block around it
-                of_steps.extend(lines[n + 1..end].iter().cloned());
-            }
-        }
-        for (at, piece) in Scanner::new(line) {
-            match piece {
-                Piece::Open(b'{') => stack.push(line),
-                Piece::Close(b'}') if !found.contains(&(place.start + at)) => drop(stack.pop()),
-                _ => {}
-            }
-        }
-        if !codes[n].is_empty() {
-            headless = first_word(codes[n].trim_start()) != "step" || codes[n].ends_with('}');
-        }
-    }
-    for at in found {
-        text.replace_range(at..=at, " ");
-    }
-    for line in of_steps {
-        blank(text, line);
-    }
-}
-
-/// For each line the next one that stands further out, empty ones apart.
-fn next_outside(codes: &[&str]) -> Vec<Option<usize>> {
-    let mut next = vec![None; codes.len()];
-    let mut inner: Vec<usize> = Vec::new();
-    for (n, line) in codes.iter().enumerate().filter(|(_, l)| !l.is_empty()) {
-        while let Some(last) = inner.pop_if(|last| indent(codes[*last]) > indent(line)) {
-            next[last] = Some(n);
-        }
-        inner.push(n);
-    }
-    next
 }
 
 fn never_closed(id: FileId, text: &mut String, sink: &mut Sink, broken: &mut Vec<String>) {
@@ -270,6 +227,12 @@ fn put_before(text: &mut String, place: usize, end: usize) -> bool {
     }
     // a line between, or spaces behind the code
     if text[end..place].len() > 1 {
+        text.replace_range(end..=end, "}");
+        return true;
+    }
+    // `pick x because "y"` and, on the next line, the end of the block around it
+    let last = &text[text[..end].rfind('\n').map_or(0, |n| n + 1)..end];
+    if text[place..].starts_with('}') && text[end..].starts_with('\n') && unclosed_text(last).is_none() {
         text.replace_range(end..=end, "}");
         return true;
     }

@@ -14,8 +14,8 @@ use super::opened::opened;
 use super::quotes::curly_values;
 use super::unseen::unseen;
 use super::{
-    commented, dashed_points, foreign_lines, heads, misplaced, mixed, nameless_engines, nesting, pasted,
-    rename, side_by_side, split_words, stray, torn_objects, twice, words,
+    commented, dashed_points, ends_of_no_step, foreign_lines, heads, misplaced, mixed, nameless_engines,
+    nesting, pasted, rename, side_by_side, split_words, stray, torn_objects, twice, words,
 };
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
@@ -168,7 +168,7 @@ fn put_right(id: FileId, text: &str, closes_too_much: bool, sink: &mut Sink) -> 
     // a step that lacks its `{` may make up for a `}` that is missing below
     right = opened(id, &right, sink).into_owned();
     if closes_too_much {
-        nesting::without_ends_of_no_step(&mut right);
+        ends_of_no_step::without(&mut right);
         right = kept_open(id, &right, sink, &mut lost).into_owned();
     }
     (right, lost)
