@@ -6,6 +6,7 @@ use super::check::{Checker, MOST_LEVELS};
 use super::flags::singles;
 use super::program::{Api, Engine, Failure, Ready, Reset, Stop, Via};
 use super::scope::{ItemRef, Kind};
+use super::template;
 use super::unexpanded::Of;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, one_of};
@@ -206,19 +207,34 @@ impl Checker<'_> {
             self.sink.push(d.help("write the command: `serve \"COMMAND {model} --port {port}\"`"));
             return;
         }
-        if !engine.serve.contains("{port}") && self.sink.in_span(text.span).next().is_none() {
-            let message = "the serve line does not hold {port}";
-            let help =
-                "perflab chooses a free port for every launch; pass it on, for example `--port {port}`";
-            self.sink
-                .push(Diagnostic::new(Code::EngineSetting, text.span, message).label("this line").help(help));
-        }
+        self.holds_its_port(text, &engine.serve);
         if shell_words::split(&engine.serve).map_or(true, |w| w.is_empty()) {
             let message = "the serve line cannot be split into words";
             let help = "write it as in a shell, with quotes closed; no pipes or variables";
             self.sink
                 .push(Diagnostic::new(Code::EngineSetting, text.span, message).label("this line").help(help));
         }
+    }
+
+    /// A server that is not told its port takes one that perflab does not know. Doubled braces are braces, and insert nothing.
+    fn holds_its_port(&mut self, text: &ast::Text, serve: &str) {
+        if template::inserts(serve, "port") || self.sink.in_span(text.span).next().is_some() {
+            return;
+        }
+        let message = "the serve line does not hold {port}";
+        let d = Diagnostic::new(Code::EngineSetting, text.span, message);
+        let doubled = self.modules.slice(text.span).find("{{port}}");
+        self.sink.push(match doubled {
+            Some(at) => {
+                let start = text.span.start as usize + at;
+                let place = Span::new(text.span.file, start..start + "{{port}}".len());
+                let d = Diagnostic { span: place, ..d }.label("the text `{port}`");
+                d.help("doubled braces stand for themselves: write `{port}`").edit(place, "{port}")
+            }
+            None => d.label("this line").help(
+                "perflab chooses a free port for every launch; pass it on, for example `--port {port}`",
+            ),
+        });
     }
 
     fn url_path(&mut self, module: usize, text: &ast::Text) -> String {

@@ -34,6 +34,10 @@ fn begins_elsewhere<'m>(d: &Diagnostic, modules: &'m Modules) -> Option<&'m str>
     if !at_word && !matches!(d.code, Code::SettingTwice | Code::FlagTwice) {
         return None;
     }
+    // a name that stands twice in a list is no line
+    if matches!(d.about, About::Twice(_)) {
+        return None;
+    }
     let line = d.span.line_in(modules.text_of(d.span.file));
     let text = modules.slice(line);
     let begins = text.trim_start();

@@ -28,6 +28,12 @@ pub fn waits_for_launch(text: &str) -> bool {
     from_braces(text).any(|tail| launch_name(tail).is_some())
 }
 
+/// Whether a text holds what a launch inserts by this name.
+pub fn inserts(text: &str, name: &str) -> bool {
+    from_braces(text)
+        .any(|tail| launch_name(tail).is_some_and(|held| held[1..].strip_suffix('}') == Some(name)))
+}
+
 /// The first name in single braces, with them.
 pub fn first_inserted(text: &str) -> Option<&str> {
     from_braces(text).find_map(|tail| {
