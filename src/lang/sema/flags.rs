@@ -17,6 +17,7 @@ use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, ChangeKind, Single, SingleKind};
+use crate::lang::syntax::second_sign;
 
 impl Checker<'_> {
     /// The changes that one written change stands for: a list stands for one each, the index of the point.
@@ -159,9 +160,7 @@ impl Checker<'_> {
             return false;
         }
         let span = Span { end: single.span.start + signs as u32, ..single.span };
-        let d = Diagnostic::new(Code::Unexpected, span, "a second `=` stands before a value");
-        let help = "a flag and its value have one `=` between them: remove the other";
-        self.sink.push(d.label("no part of the value").help(help).edit(span, ""));
+        self.sink.push(second_sign(span));
         true
     }
 

@@ -82,6 +82,11 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
 
 /// What is left of a division is compared with nothing: one number divides another.
 fn remainder(chunk: &str, token: &Range<usize>, before: &str, next: &str) -> Option<Hint> {
+    // `>= 99%%`
+    let again = before.ends_with('%') && before.len() == token.start;
+    if again && (next.is_empty() || next.starts_with(['\n', '\r', '#']) || joins(next)) {
+        return Some(mend("remove it", token.clone(), ""));
+    }
     let start = before.rfind([' ', '(']).map_or(0, |n| n + 1);
     let whole = &before[start..];
     let divisor = next.split([' ', '\t', ')', '=']).next().filter(|d| !d.is_empty() && !whole.is_empty())?;
@@ -93,6 +98,11 @@ fn remainder(chunk: &str, token: &Range<usize>, before: &str, next: &str) -> Opt
     let Some(behind) = zero.filter(|_| token.start > start) else { return Some(Hint { help, edit: None }) };
     let not = if rest.starts_with('!') { "not " } else { "" };
     Some(mend(help, start..chunk.len() - behind.len(), format!("{not}{divisor} divides {whole}")))
+}
+
+/// Whether another condition or what it is about stands next.
+fn joins(next: &str) -> bool {
+    matches!(next.split([' ', '\t']).next(), Some("and" | "or" | "on"))
 }
 
 /// What was meant by a flag behind a word that begins a condition, which looks like a flag apart from its value: where the word begins, and the help.

@@ -26,6 +26,7 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
         .or_else(|| s.sign_in_step())
         .or_else(|| s.word_in_step())
         .or_else(|| s.start_behind_condition())
+        .or_else(|| s.title_behind_condition())
         .or_else(|| s.compared())
         .or_else(|| s.title())
 }
@@ -195,6 +196,25 @@ impl Slip<'_> {
         (is_name(base) && ends && known).then(|| mend(help, when..self.token.start + end, right))
     }
 
+    /// `step b when p50(tpot) > 15ms "B" {`, `step b from a "B" {`
+    fn title_behind_condition(&self) -> Option<Hint> {
+        let ends = self.first.get(self.token.end..)?.trim_start().starts_with('{');
+        let step = self.keyword == "step" && self.word.starts_with('"') && ends;
+        let start = [" from ", " when "].iter().filter_map(|w| self.before.find(w)).min().filter(|_| step)?;
+        let own = self.before[..start].split_whitespace().count() == 2;
+        // what is compared with the text lacks its sign only
+        let last = self.before[start..].rsplit(" and ").next()?.rsplit(" or ").next()?;
+        let whole = !self.before[start..].contains(" when ")
+            || ["<", ">", "==", "!=", " given ", " divides "].iter().any(|sign| last.contains(sign));
+        let behind = self.before[start + 1..].to_owned();
+        let help = format!(
+            "a title stands behind the name: write `{} {} {behind} {{`",
+            &self.before[..start],
+            self.word
+        );
+        (own && whole).then(|| mend(help, start + 1..self.token.end, format!("{} {behind}", self.word)))
+    }
+
     /// `step a when p50(tpot) 15ms {`
     fn compared(&self) -> Option<Hint> {
         let number = self.word.starts_with(|c: char| c.is_ascii_digit());
@@ -276,6 +296,12 @@ mod tests {
                 "from",
                 "step b from a when p50(tpot) > 5ms { vary x }",
             ),
+            (
+                "step b when p50(tpot) > 5ms \"B\" { vary x }",
+                "\"B\"",
+                "step b \"B\" when p50(tpot) > 5ms { vary x }",
+            ),
+            ("step b from a \"B\" { vary x }", "\"B\"", "step b \"B\" from a { vary x }"),
             ("step b \"B\" a { vary x }", "a {", "step b \"B\" from a { vary x }"),
             ("step b \"B\" p50(tpot) > 5ms {", "p50", "step b \"B\" when p50(tpot) > 5ms {"),
             ("engine v My vLLM = vllm {", "My", "engine v \"My vLLM\" = vllm {"),

@@ -93,6 +93,7 @@ pub(in crate::lang) use names::parent_of;
 pub use parser::{Parsed, parse};
 pub use points::of_models;
 pub use quotes::as_json;
+pub use spaced::second_sign;
 pub(in crate::lang) use split_words::one_word;
 pub use synonyms::of_profile as meant_in_profile;
 pub use unseen::only_unseen;

@@ -34,13 +34,18 @@ pub fn item(id: FileId, file: &str, span: Span, sink: &mut Sink) -> Recovered {
     let mut own = Sink::default();
     let mut out = closed_item(id, file, (base, text, span), &mut own);
     let open = bracket(id, base + brace, Piece::Open(b'{'));
-    if !own.found().any(|d| d.code == open.code && d.span == open.span) {
+    let told = own.found().find(|d| d.code == open.code && d.span == open.span).cloned();
+    if told.is_none() || out.item.is_none() {
         let mut whole = Sink::default();
-        out = closed_item(id, file, (base, &format!("{text}\n}}"), span), &mut whole);
-        // the brace that stands in is in no place of the file
-        whole.forget(|d| d.span.end > span.end);
-        whole.push(open);
-        own = whole;
+        let closed = closed_item(id, file, (base, &format!("{text}\n}}"), span), &mut whole);
+        // that it is not closed may in turn hide what is wrong with its first line
+        if told.is_none() || closed.item.is_some() {
+            out = closed;
+            // the brace that stands in is in no place of the file
+            whole.forget(|d| d.span.end > span.end);
+            whole.push(told.unwrap_or(open));
+            own = whole;
+        }
     }
     sink.take_over(own);
     out

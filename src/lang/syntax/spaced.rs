@@ -32,6 +32,12 @@ pub fn flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opti
     if gap.is_empty() || gap == "=" || value.is_empty() || refuses || of_key {
         return None;
     }
+    // of a word the second sign would be its first character, which is told where that is read
+    let sets = chunk.starts_with("axis") || own.is_empty() || own.starts_with('-') || is("raw");
+    if sets && gap.bytes().all(|b| b == b'=') {
+        let second = at + name_len + 1;
+        return Some(second_sign(span(second, at + name_len + gap.len())));
+    }
     // `publish --cache "warm"`: the reason of a switch lacks its word, else the value is a text
     let publishes = is("publish") && !line.contains(" because ");
     if publishes && value.starts_with('"') && !gap.contains('=') {
@@ -92,6 +98,13 @@ pub fn flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opti
         format!("write {fixed}")
     };
     Some(d.help(help).edit(whole, fixed))
+}
+
+/// `--flag==value`, where the second sign stands.
+pub fn second_sign(span: Span) -> Diagnostic {
+    let d = Diagnostic::new(Code::Unexpected, span, "a second `=` stands before a value");
+    let help = "a flag and its value have one `=` between them: remove the other";
+    d.label("no part of the value").help(help).edit(span, "")
 }
 
 /// How long the value is that a text begins with: a word, a text, or all that a bracket holds.
