@@ -19,7 +19,8 @@ pub(super) fn certain(analysis: &Analysis) -> Vec<Diagnostic> {
     let program = &analysis.program;
     if program.studies.len() > MOST_APART {
         Torn::of(analysis, None, None).map(|torn| {
-            let rest = torn.rest(program);
+            let mut rest = torn.rest(program);
+            rest.studies.retain(|s| !s.baseline.is_empty());
             let mut found = review(&rest);
             found.retain(|d| torn.spares(d, &rest));
             found

@@ -96,7 +96,9 @@ impl Torn {
         let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         let words = || text.split(|c| !word(c)).filter(|w| !w.is_empty());
         let upper = |w: &&str| w.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
-        let based = studies().all(|s| !s.baseline.is_empty());
+        // a track stands on its own engine, and of many studies those are looked at that have a baseline
+        let own = track.is_some_and(|name| analysis.program.engines.contains_key(name));
+        let based = own || study.is_none() || studies().all(|s| !s.baseline.is_empty());
         let candidates = if search.vague || !based {
             Candidates::Vague
         } else if words().any(|w| w == "engine") || names_an_engine(text, &analysis.program) {
@@ -136,7 +138,9 @@ impl Torn {
     /// The program without what is unsure.
     pub(super) fn rest(&self, program: &Program) -> Program {
         let mut rest = program.clone();
-        rest.profiles.retain(|name, _| !self.loads.contains(name));
+        for (_, profile) in rest.profiles.iter_mut().filter(|(name, _)| self.loads.contains(*name)) {
+            Arc::make_mut(profile).output = None;
+        }
         for engine in rest.engines.values_mut() {
             let unsure = |flags: &[String]| flags.iter().any(|f| self.unsure.flags.contains(f));
             if engine.refusals.iter().any(|r| unsure(&r.flags)) {

@@ -128,7 +128,7 @@ impl<'a> Checker<'a> {
         for (index, item) in root.file.items.iter().enumerate() {
             if let Item::Study(s) = item {
                 self.used.insert(ItemRef { module: 0, item: index });
-                program.studies.extend(self.study(s));
+                program.studies.push(self.study(s));
             }
         }
         self.say_refused();

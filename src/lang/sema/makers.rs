@@ -33,8 +33,12 @@ impl Checker<'_> {
             _ => None,
         });
         let (Some(of), Some(at)) = (of, line) else { return };
-        // simulated engines take none
-        if self.engines_named(decl).iter().all(|(e, _)| e.simulated()) {
+        // simulated engines take none; where none is known that is named, those of the file may be meant
+        let mut engines: Vec<_> = self.engines_named(decl).into_iter().map(|(e, _)| e).collect();
+        if engines.is_empty() {
+            engines = self.own_engines();
+        }
+        if engines.iter().all(|e| e.simulated()) {
             return;
         }
         let message = format!("\"{of}\" is no GPU of NVIDIA's, and this version drives no others");

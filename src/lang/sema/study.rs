@@ -19,8 +19,8 @@ const DEFAULT_ADOPT: f64 = 0.01;
 const DEFAULT_SUCCESS: f64 = 0.999;
 
 impl Checker<'_> {
-    /// The study, as far as it can be known; what is missing has been said.
-    pub fn study(&mut self, decl: &ast::Study) -> Option<Study> {
+    /// The study, as far as it can be known; what is missing has been said. A baseline that nobody knows has no name.
+    pub fn study(&mut self, decl: &ast::Study) -> Study {
         let before = self.not_yet.len();
         self.once(decl);
         let title = self.titled(0, decl.title.as_ref(), &decl.name.value);
@@ -67,7 +67,9 @@ impl Checker<'_> {
             }
             Some(engine)
         });
-        let known = engine.is_some();
+        if engine.is_none() {
+            study.baseline.clear();
+        }
         self.steps(decl, &mut study, Reach::new(engine));
         self.enough_gpus(decl, &study);
         self.kind_of_gpu(decl, &study);
@@ -80,7 +82,7 @@ impl Checker<'_> {
         study.not_yet = self.not_yet.split_off(before);
         self.metrics_without_gpus(decl, &mut study);
         self.profiles_not_yet(&mut study);
-        known.then_some(study)
+        study
     }
 
     fn study_line(&mut self, line: &ast::StudyLine, study: &mut Study, baseline: &mut Option<Name>) {

@@ -426,7 +426,9 @@ impl<'a> Search<'a> {
     fn lost_steps(&mut self) -> bool {
         let mut any = false;
         for study in self.studies() {
-            let kept = self.analysis.program.studies.iter().find(|s| s.span == study.name.span);
+            let mut kept = self.analysis.program.studies.iter().find(|s| s.span == study.name.span);
+            // among many studies one without a baseline is not looked at
+            kept = kept.filter(|s| self.concern.is_some() || !s.baseline.is_empty());
             for line in &study.lines {
                 let lost = |s: &ast::Step| {
                     !kept.is_some_and(|k: &Study| k.steps.iter().any(|o| o.span == s.name.span))
