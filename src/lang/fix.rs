@@ -17,6 +17,7 @@ use super::made::{Made, Making};
 use super::numbering::Numbering;
 use super::sema::values_of_what_is_not_to_set;
 use super::source::FileId;
+use super::stand_ins;
 
 /// A fix may need another one: a flag and its value are joined, then its name is seen to be wrong.
 const LONGEST_CHAIN: usize = 8;
@@ -60,7 +61,8 @@ pub fn complete(text: &str, analysis: &mut Analysis, analyze: &dyn Fn(&str) -> A
     // what nothing uses can be taken out of a file that is right otherwise: such files, which may be long, are not read twice
     let is_right = !analysis.has_errors();
     let sure = |d: &Diagnostic| is_right && d.code == Code::Unused;
-    if !analysis.diagnostics.iter().any(|d| fix_of(d).is_some() && !sure(d)) {
+    let is_open = analysis.unlisted == 0 && stand_ins::are_there(&analysis.diagnostics);
+    if !is_open && !analysis.diagnostics.iter().any(|d| fix_of(d).is_some() && !sure(d)) {
         return;
     }
     let numbering = Numbering::of(analysis);

@@ -13,8 +13,10 @@ use super::diag::{self, About, Diagnostic, Edit, Severity};
 use super::effort::Effort;
 use super::fix::{apart, fix_of};
 use super::numbering::Numbering;
+use super::retold::{forget_doubts_of_wrong_conditions, goes_with_its_space, tell_once, was_guessed};
 use super::sema::scope::Kind;
 use super::source::Span;
+use super::stand_ins::in_any_case;
 
 /// Adds to what a first reading found what [`hidden_by`] its mistakes is, and to its files those that only later readings meet.
 pub fn reveal(text: &str, first: &mut Analysis, analyze: &dyn Fn(&str) -> Analysis) {
@@ -74,8 +76,9 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
             let line = d.span.line_in(&next).range();
             d.code == Code::VersionMissing && is_here(d.span) && overlap(&line, place)
         };
+        let anyway = |d: &Diagnostic| fixes.iter().any(|f| is_twice_anyway(f, d));
         let guessed = |d: &Diagnostic| {
-            unsure_places.iter().any(|place| touches(d, place) || of_guessed(d, place))
+            unsure_places.iter().any(|place| touches(d, place) && !anyway(d) || of_guessed(d, place))
                 || of_another(d)
                 || of_its_like(d, &fixes)
                 || guessed_a_name && d.code == Code::Unused
@@ -127,27 +130,12 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
         (now, there) = (next, read);
     }
     forget_doubts(found, &there, &steps);
+    let anyway = in_any_case(&now, &there, &effort);
+    let anyway = anyway.iter().map(|d| in_place(d, &steps));
+    found.extend(anyway.filter(|d| told.insert((d.code, d.span))));
     tell_once(found);
+    forget_doubts_of_wrong_conditions(found);
     diag::sort(found);
-}
-
-/// A word that cannot stand there and, written as it could, would be nobody's name (`baseline VLLM_BASE`) is one mistake, and no case of
-/// letters mends it.
-fn tell_once(found: &mut Vec<Diagnostic>) {
-    let is_of_nobody = |d: &Diagnostic| {
-        matches!(d.code, Code::UnknownName | Code::UnknownMetric) && d.is_error() && is_here(d.span)
-    };
-    let names: Vec<(Span, Option<String>)> =
-        found.iter().filter(|d| is_of_nobody(d)).map(|d| (d.span, d.help.clone())).collect();
-    let mut told = Vec::new();
-    for d in found.iter_mut().filter(|d| d.code == Code::Unexpected && !d.edits.is_empty()) {
-        if let Some((at, help)) = names.iter().find(|(at, _)| *at == d.span) {
-            d.edits.clear();
-            d.help.clone_from(help);
-            told.push(*at);
-        }
-    }
-    found.retain(|d| !(is_of_nobody(d) && told.contains(&d.span)));
 }
 
 /// Whether a doubt of what a condition asks for may be none with another unit, `> 0.1`, or sign, `=> 2s`, than the fix writes.
@@ -166,6 +154,11 @@ fn asks_otherwise(fix: &Diagnostic, d: &Diagnostic) -> bool {
         Code::Unexpected => d.code == Code::WrongWay,
         _ => false,
     }
+}
+
+/// Whether a flag stands twice whatever its value comes to, in which a param is mended.
+fn is_twice_anyway(fix: &Diagnostic, d: &Diagnostic) -> bool {
+    fix.code == Code::UnknownParam && d.code == Code::FlagTwice
 }
 
 /// Whether an engine is called there as none is: its name, where it is declared, used or imported.
@@ -199,39 +192,8 @@ fn takes_a_comma(fix: &Diagnostic, text: &str) -> bool {
     line.trim_start().starts_with("use ") && fix.edits.iter().any(comma)
 }
 
-/// `--enable-x True`: that a switch takes no value is told with the space between the two, which needs no mending by itself.
-fn goes_with_its_space(text: &str, found: &mut [Diagnostic], d: &Diagnostic) -> bool {
-    let holds = |s: Span| s.file == d.span.file && s.start <= d.span.start && d.span.end <= s.end;
-    let apart = found.iter_mut().find(|o| o.code == Code::SpacedFlag && holds(o.span));
-    let Some(told) = apart.filter(|_| d.code == Code::FlagNeedsValue) else { return false };
-    told.help.clone_from(&d.help);
-    // of `--enforce-eager =16` the value may be that of a flag that is missing
-    let truth = |word: &str| {
-        matches!(
-            word.to_ascii_lowercase().as_str(),
-            "true" | "false" | "on" | "off" | "yes" | "no" | "1" | "0"
-        )
-    };
-    let value = text.get(told.span.range()).unwrap_or_default();
-    let says = value.rsplit([' ', '\t', '=']).next().unwrap_or_default();
-    let right = if let About::TakesNone { right } = &d.about { right.clone() } else { None };
-    let right = right.filter(|_| truth(says.trim_matches('"')));
-    if right.is_none() {
-        told.help =
-            Some("the switch takes no value: leave it out, or name the flag that it is of".to_owned());
-    }
-    told.edits = right.map(|text| Edit { span: told.span, text }).into_iter().collect();
-    true
-}
-
-/// Whether that something is declared in a line is a guess: `let x = 1`.
-fn was_guessed(found: &[Diagnostic], d: &Diagnostic, text: &str) -> bool {
-    let line = d.span.line_in(text);
-    found.iter().any(|o| o.declares_by_guess() && o.span.line_in(text) == line)
-}
-
 /// What is found after a step and was not there before it.
-fn fresh<'a>(
+pub(super) fn fresh<'a>(
     was: &[Diagnostic],
     fixes: &[&Diagnostic],
     is: &'a [Diagnostic],
@@ -261,14 +223,19 @@ fn gone(was: &[Diagnostic], fixes: &[&Diagnostic], is: &[Diagnostic], step: &Ste
 /// Which fixes bring errors into what they write.
 fn harmful(texts: (&str, &str), fixes: &[&Diagnostic], fresh: &[&Diagnostic], step: &Step) -> Vec<usize> {
     let errors: Vec<&Diagnostic> = fresh.iter().copied().filter(|d| d.is_error()).collect();
-    let harms = |place: &Range<usize>| errors.iter().any(|d| touches(d, place));
+    let harms = |c: &Change, place: &Range<usize>| {
+        errors.iter().any(|d| touches(d, place) && !is_twice_anyway(fixes[c.fix], d))
+    };
     // what then begins a line as nothing can was to stand within
     let left_out = |c: &Change| {
         let around = words_beside(texts.1, &c.new, char::is_whitespace);
         fixes[c.fix].code == Code::Unclosed
             && errors.iter().any(|d| d.code == Code::NotADeclaration && touches(d, &around))
     };
-    places(texts, fixes, step).filter(|(c, place)| harms(place) || left_out(c)).map(|(c, _)| c.fix).collect()
+    places(texts, fixes, step)
+        .filter(|(c, place)| harms(c, place) || left_out(c))
+        .map(|(c, _)| c.fix)
+        .collect()
 }
 
 /// What each change of a step answers for, in the text after it; it was made in the one before.
@@ -289,10 +256,10 @@ fn places<'a>(
     })
 }
 
-fn touches(d: &Diagnostic, place: &Range<usize>) -> bool {
+pub(super) fn touches(d: &Diagnostic, place: &Range<usize>) -> bool {
     let at = |span: Span| is_here(span) && overlap(&span.range(), place);
-    // a rule that excludes a point is read as it was mended
-    let aside = d.code == Code::Unreachable;
+    // a rule that excludes a point is read as it was mended, and so is the number of GPUs
+    let aside = matches!(d.code, Code::Unreachable | Code::TooManyGpus);
     at(d.span) || !aside && d.related.iter().any(|(span, _)| at(*span))
 }
 
@@ -328,7 +295,7 @@ fn sets_apart(d: &Diagnostic, text: &str) -> bool {
 }
 
 /// What stands between the spaces around a place.
-fn word_at(text: &str, place: &Range<usize>) -> Range<usize> {
+pub(super) fn word_at(text: &str, place: &Range<usize>) -> Range<usize> {
     let start = text[..place.start].trim_end_matches(|c: char| !c.is_whitespace()).len();
     let end = text[place.end..].find(char::is_whitespace).map_or(text.len(), |n| place.end + n);
     start..end
@@ -358,7 +325,7 @@ fn by_its_text((first, last): (&str, &str), found: &Diagnostic, mut d: Diagnosti
 }
 
 /// What was found in a changed text, where it stands in the one before all changes.
-fn in_place(d: &Diagnostic, steps: &[Step]) -> Diagnostic {
+pub(super) fn in_place(d: &Diagnostic, steps: &[Step]) -> Diagnostic {
     let back = |span: Span| origin(span, steps);
     let untouched = |span: Span| untouched(span, steps).is_some();
     let mut d = d.clone();

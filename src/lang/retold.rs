@@ -1,0 +1,67 @@
+//! What several readings of a text say of one mistake, told once.
+
+use super::about::About;
+use super::changes::is_here;
+use super::codes::Code;
+use super::diag::{Diagnostic, Edit};
+use super::source::Span;
+
+/// A word that cannot stand there and, written as it could, would be nobody's name (`baseline VLLM_BASE`) is one mistake, and no case of
+/// letters mends it.
+pub(super) fn tell_once(found: &mut Vec<Diagnostic>) {
+    let is_of_nobody = |d: &Diagnostic| {
+        matches!(d.code, Code::UnknownName | Code::UnknownMetric) && d.is_error() && is_here(d.span)
+    };
+    let names: Vec<(Span, Option<String>)> =
+        found.iter().filter(|d| is_of_nobody(d)).map(|d| (d.span, d.help.clone())).collect();
+    let mut told = Vec::new();
+    for d in found.iter_mut().filter(|d| d.code == Code::Unexpected && !d.edits.is_empty()) {
+        if let Some((at, help)) = names.iter().find(|(at, _)| *at == d.span) {
+            d.edits.clear();
+            d.help.clone_from(help);
+            told.push(*at);
+        }
+    }
+    found.retain(|d| !(is_of_nobody(d) && told.contains(&d.span)));
+}
+
+/// A condition in which something is wrong is not doubted besides: what it comes to is open.
+pub(super) fn forget_doubts_of_wrong_conditions(found: &mut Vec<Diagnostic>) {
+    let wrong: Vec<Span> = found.iter().filter(|d| d.code == Code::BadFlagValue).map(|d| d.span).collect();
+    let holds = |s: Span| wrong.iter().any(|w| w.file == s.file && s.start <= w.start && w.end <= s.end);
+    let of_conditions = |d: &Diagnostic| {
+        matches!(d.code, Code::NeverFires | Code::AlwaysFires | Code::SettledGuard | Code::Impossible)
+    };
+    found.retain(|d| !of_conditions(d) || !holds(d.span));
+}
+
+/// `--enable-x True`: that a switch takes no value is told with the space between the two, which needs no mending by itself.
+pub(super) fn goes_with_its_space(text: &str, found: &mut [Diagnostic], d: &Diagnostic) -> bool {
+    let holds = |s: Span| s.file == d.span.file && s.start <= d.span.start && d.span.end <= s.end;
+    let apart = found.iter_mut().find(|o| o.code == Code::SpacedFlag && holds(o.span));
+    let Some(told) = apart.filter(|_| d.code == Code::FlagNeedsValue) else { return false };
+    told.help.clone_from(&d.help);
+    // of `--enforce-eager =16` the value may be that of a flag that is missing
+    let truth = |word: &str| {
+        matches!(
+            word.to_ascii_lowercase().as_str(),
+            "true" | "false" | "on" | "off" | "yes" | "no" | "1" | "0"
+        )
+    };
+    let value = text.get(told.span.range()).unwrap_or_default();
+    let says = value.rsplit([' ', '\t', '=']).next().unwrap_or_default();
+    let right = if let About::TakesNone { right } = &d.about { right.clone() } else { None };
+    let right = right.filter(|_| truth(says.trim_matches('"')));
+    if right.is_none() {
+        told.help =
+            Some("the switch takes no value: leave it out, or name the flag that it is of".to_owned());
+    }
+    told.edits = right.map(|text| Edit { span: told.span, text }).into_iter().collect();
+    true
+}
+
+/// Whether that something is declared in a line is a guess: `let x = 1`.
+pub(super) fn was_guessed(found: &[Diagnostic], d: &Diagnostic, text: &str) -> bool {
+    let line = d.span.line_in(text);
+    found.iter().any(|o| o.declares_by_guess() && o.span.line_in(text) == line)
+}

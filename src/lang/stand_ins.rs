@@ -1,0 +1,144 @@
+//! What those mistakes hide that no machine can mend: the text is read again in each of the ways in which people may mend them, and what
+//! all of these readings find is told, as it is so whichever of them is meant.
+
+mod ways;
+
+use super::changes::{Step, is_here, mended};
+use super::codes::Code;
+use super::diag::Diagnostic;
+use super::effort::Effort;
+use super::fix::apart;
+use super::hidden::{fresh, in_place, touches, word_at};
+use super::source::Span;
+use ways::{Ways, may_have, ways};
+
+/// Mistakes of which the ways are looked for, each of which may read the whole text.
+const MOST_MISTAKES: usize = 64;
+
+/// Whether there may be a mistake that people can mend in ways that are known.
+pub(super) fn are_there(found: &[Diagnostic]) -> bool {
+    found.iter().any(may_have)
+}
+
+/// What is found in a text whichever way its mistakes are mended, where it stands in that text.
+pub(super) fn in_any_case(text: &str, found: &[Diagnostic], effort: &Effort<'_>) -> Vec<Diagnostic> {
+    let mut left = MOST_MISTAKES;
+    let mut ways_of = |d: &Diagnostic| {
+        left = left.checked_sub(usize::from(may_have(d)))?;
+        may_have(d).then(|| ways(text, d)).flatten()
+    };
+    let mut open: Vec<Option<Ways>> = found.iter().map(&mut ways_of).collect();
+    while open.iter().any(Option::is_some) {
+        match each_way(text, found, &open, effort) {
+            Reading::Sure(told) => return told,
+            Reading::Wrong(at) => at.into_iter().for_each(|n| open[n] = None),
+            Reading::Spent => break,
+        }
+    }
+    Vec::new()
+}
+
+/// What comes of reading a text in all ways.
+enum Reading {
+    /// what all of them find
+    Sure(Vec<Diagnostic>),
+    /// some bring errors into what they write: they are no ways of mending these mistakes
+    Wrong(Vec<usize>),
+    Spent,
+}
+
+fn each_way(text: &str, found: &[Diagnostic], open: &[Option<Ways>], effort: &Effort<'_>) -> Reading {
+    let most = open.iter().flatten().map(Vec::len).max().unwrap_or_default();
+    let mut readings: Vec<Vec<Diagnostic>> = Vec::new();
+    for way in 0..most {
+        let there: Vec<Diagnostic> =
+            found.iter().zip(open).map(|(d, ways)| with_way(d, ways.as_ref(), way)).collect();
+        let all: Vec<&Diagnostic> =
+            there.iter().zip(open).filter(|(_, ways)| ways.is_some()).map(|(d, _)| d).collect();
+        let fixes = apart(&all);
+        let (next, step) = mended(text, &fixes);
+        let Some(read) = effort.read(&next) else { return Reading::Spent };
+        let new = fresh(&there, &fixes, &read, &step);
+        let wrong: Vec<usize> = harmful(&next, &fixes, &new, &step)
+            .filter_map(|d| there.iter().position(|of| std::ptr::eq(of, d)))
+            .collect();
+        if !wrong.is_empty() {
+            return Reading::Wrong(wrong);
+        }
+        let told = new.into_iter().filter(|d| is_told(d) && !is_of_way(&next, d, &step));
+        let told: Vec<Diagnostic> = told.map(|d| in_place(d, std::slice::from_ref(&step))).collect();
+        if told.is_empty() {
+            return Reading::Sure(told);
+        }
+        readings.push(told);
+    }
+    Reading::Sure(in_all(readings))
+}
+
+/// What all readings find. One that brings more engines that are too large than another is nobody's.
+fn in_all(mut readings: Vec<Vec<Diagnostic>>) -> Vec<Diagnostic> {
+    let too_large = |told: &Vec<Diagnostic>| told.iter().filter(|d| d.code == Code::TooManyGpus).count();
+    let least = readings.iter().map(too_large).min().unwrap_or_default();
+    readings.retain(|told| too_large(told) == least);
+    let mut readings = readings.into_iter();
+    let mut sure = readings.next().unwrap_or_default();
+    for told in readings {
+        let same =
+            |d: &Diagnostic, t: &Diagnostic| (t.code, t.span) == (d.code, d.span) && t.message == d.message;
+        sure.retain(|d| told.iter().any(|t| same(d, t)));
+    }
+    sure
+}
+
+/// A mistake with the edits of one of its ways, its last one where there are fewer.
+fn with_way(d: &Diagnostic, ways: Option<&Ways>, way: usize) -> Diagnostic {
+    let edits = ways.and_then(|ways| ways.get(way).or(ways.last())).cloned();
+    Diagnostic { edits: edits.unwrap_or_default(), ..d.clone() }
+}
+
+/// The mistakes whose way brings an error into the line that it changes.
+fn harmful<'a>(
+    text: &'a str,
+    fixes: &'a [&'a Diagnostic],
+    new: &'a [&'a Diagnostic],
+    step: &'a Step,
+) -> impl Iterator<Item = &'a Diagnostic> {
+    let lines = step.iter().map(|c| (c, whole_lines(text, &c.new)));
+    let harmed =
+        lines.filter(|(_, lines)| new.iter().any(|d| d.is_error() && !is_told(d) && touches(d, lines)));
+    harmed.map(|(c, _)| fixes[c.fix])
+}
+
+fn whole_lines(text: &str, place: &std::ops::Range<usize>) -> std::ops::Range<usize> {
+    let start = text[..place.start].rfind('\n').map_or(0, |n| n + 1);
+    start..text[place.end..].find('\n').map_or(text.len(), |n| place.end + n)
+}
+
+/// Whether it is about what a way wrote, or what is left of it. That a flag is set twice is so whatever it is set to.
+fn is_of_way(text: &str, d: &Diagnostic, step: &Step) -> bool {
+    let around = |at: usize| {
+        let holds = |s: Span| is_here(s) && (s.range().start + 1..s.range().end).contains(&at);
+        holds(d.span) || d.related.iter().any(|(s, _)| holds(*s))
+    };
+    d.code != Code::FlagTwice
+        && step
+            .iter()
+            .any(|c| if c.new.is_empty() { around(c.new.start) } else { touches(d, &word_at(text, &c.new)) })
+}
+
+/// What stands where it is told of, whatever else is mended. That a rule never fires, or that something is used nowhere, may be so because
+/// of what was taken out.
+fn is_told(d: &Diagnostic) -> bool {
+    matches!(
+        d.code,
+        Code::Unreachable
+            | Code::SettledGuard
+            | Code::SameTwice
+            | Code::FewRequests
+            | Code::NeverBinds
+            | Code::Overruled
+            | Code::UnknownPoint
+            | Code::FlagTwice
+            | Code::TooManyGpus
+    )
+}
