@@ -80,7 +80,7 @@ fn body(text: &str, at: Span) -> Option<Span> {
     let line = at.line_in(text).range();
     let sign = line.start + text[line.clone()].find('=')?;
     let code = text[sign..line.end].split('#').next().unwrap_or_default().trim_end();
-    Some(here(sign + 1, sign + code.len())).filter(|s| s.start < s.end).map(|s| Span { start: s.start, ..s })
+    Some(here(sign + 1, sign + code.len())).filter(|s| s.start < s.end)
 }
 
 /// The second of two values in a list, with the comma before it.
