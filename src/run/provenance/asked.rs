@@ -135,6 +135,14 @@ impl<'s> Script<'_, '_, 's> {
     pub fn sought(&mut self, names: &[Name], [own, others]: [&[PathBuf]; 2]) {
         let study_dir = self.reader.ground.study_dir;
         let mut left = MOST_SOUGHT;
+        let (elsewhere, names): (Vec<_>, Vec<_>) =
+            names.iter().partition(|name| name.text.starts_with(['/', '~']));
+        for name in elsewhere {
+            let path = path_of(&name.text, study_dir);
+            if let Some(path) = path.filter(|path| left > 0 && !path.parent().is_some_and(is_for_everybody)) {
+                left -= usize::from(self.sought_at(name.text.clone(), path, name.is_asked));
+            }
+        }
         for (dirs, is_own) in [(own, true), (others, false)] {
             // where a directory leads elsewhere a bare word is more often none
             let wanted = names.iter().filter(|name| is_own || name.is_asked || name.text.contains('.'));

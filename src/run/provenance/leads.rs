@@ -221,7 +221,7 @@ pub(super) fn joined(base: &Path, text: &str) -> PathBuf {
     path
 }
 
-fn is_of_system(text: &str) -> bool {
+pub(super) fn is_of_system(text: &str) -> bool {
     SYSTEM.iter().any(|dir| Path::new(text).starts_with(dir))
 }
 

@@ -37,6 +37,9 @@ fn said_by(text: &str, bases: &[&Path]) -> BTreeSet<PathBuf> {
     let in_path = |c: char| c.is_alphanumeric() || "._-+~/".contains(c);
     let text = text.replace("${HOME}/", "~/").replace("$HOME/", "~/");
     let words = text.split(|c: char| !in_path(c));
+    // `${LLM_CONF:-/etc/llm}`, `-c/etc/llm/x.cfg`
+    let behind_option = |w: &str| w.starts_with('-').then(|| w.find(['/', '~'])).flatten().unwrap_or(0);
+    let words = words.map(|w| &w[behind_option(w)..]);
     let led = words.filter(|w| w.starts_with('/') || w.starts_with("~/") || w.starts_with("../"));
     let mut found = BTreeSet::new();
     for word in led {

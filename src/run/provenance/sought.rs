@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::leads::variable_of;
+use super::leads::{is_of_system, variable_of};
 use super::quoted::{self, Literal, WRITTEN};
 use super::uses::{Use, use_of};
 
@@ -64,6 +64,8 @@ const MAKING: [&str; 22] = [
     "FileHandler(",
     "File.write",
 ];
+/// By which it asks for the user's home.
+const HOMES: [&str; 5] = ["Path.home()", "homedir()", "expanduser(\"~\")", "expanduser('~')", "Dir.home"];
 /// By which it reads variables of its environment.
 const VARIABLES: [&str; 4] = ["environ", "getenv", "process.env", "ENV"];
 /// Functions that take other texts than names.
@@ -142,8 +144,11 @@ pub fn by(text: &str, literals: &[Literal<'_>]) -> Sought {
         let is_other = literal.called.is_some_and(|name| OF_TEXTS.contains(&name))
             || line.of_variables && is_of_variable(&literal.text);
         let is_asked = line.asks || within(&said.asked);
-        let may = names().filter(|text| !is_other && may_be_one(text));
+        let may = names().filter(|text| !is_other && (may_be_one(text) || is_elsewhere(text, is_asked)));
         found.extend(may.map(|text| Name { text: text.trim_start_matches("./").to_owned(), is_asked }));
+        // `Path.home() / "llm" / "rc"`
+        let below_home = line.is_of_home && is_asked && !is_other && may_be_one(&chain.text);
+        found.extend(below_home.then(|| Name { text: format!("~/{}", chain.text), is_asked }));
     }
     let is_own = |text: &str| sought.written.contains(text) || sought.awaited.contains(text);
     found.retain(|name| !is_own(&name.text));
@@ -163,6 +168,14 @@ struct Chain {
     takes_commas: bool,
     /// where its names begin among those that were found
     from: usize,
+}
+
+/// Whether a text names a file from the root of the file system or below the home, which is nothing of the system's: one that is asked for,
+/// or that looks like a file (`for p in ("/srv/a.toml", "/srv/b.toml")`).
+fn is_elsewhere(text: &str, is_asked: bool) -> bool {
+    let rest = text.strip_prefix("~/").or_else(|| text.strip_prefix('/').filter(|rest| rest.contains('/')));
+    let is_file = || rest.and_then(|rest| rest.rsplit('/').next()).is_some_and(|name| name.contains('.'));
+    rest.is_some_and(may_be_one) && !is_of_system(text) && (is_asked || is_file())
 }
 
 /// Whether a text could be the name of a file, as people give them.
@@ -227,6 +240,8 @@ struct Line<'t> {
     /// it goes on with what an earlier one began
     is_continued: bool,
     of_variables: bool,
+    /// it names the user's home
+    is_of_home: bool,
 }
 
 impl<'t> Line<'t> {
@@ -243,6 +258,7 @@ impl<'t> Line<'t> {
             waits: ["while ", "while(", "until "].iter().any(|word| start.starts_with(word)),
             is_continued: start.starts_with(['"', '\'']),
             of_variables: says(&VARIABLES),
+            is_of_home: says(&HOMES),
         }
     }
 }
@@ -264,6 +280,17 @@ mod tests {
 
     fn names(text: &str) -> Vec<String> {
         sought(text).names.into_iter().map(|name| name.text).collect()
+    }
+
+    #[test]
+    fn names_elsewhere_and_below_the_home_count_too() {
+        let names = |text: &str| sought(text).names.into_iter().map(|n| n.text).collect::<Vec<_>>();
+        assert_eq!(names("f = '/srv/etc/l.json'\nif os.path.exists(f): pass"), ["/srv/etc/l.json"]);
+        let list = "for p in ('/srv/a.toml', '/srv/b', '/etc/c.toml'):\n    if p.exists(): pass";
+        assert_eq!(names(list), ["/srv/a.toml"]);
+        assert_eq!(names("open(os.path.expanduser('~/.llmrc'))"), ["~/.llmrc"]);
+        let home = names("if (Path.home() / 'llm' / 'rc').exists(): pass");
+        assert!(home.contains(&"~/llm/rc".to_owned()), "{home:?}");
     }
 
     #[test]
