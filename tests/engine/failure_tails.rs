@@ -9,7 +9,63 @@ use super::failures::patterns_of;
 type Tail = (&'static str, &'static str, &'static str, &'static str);
 
 /// Findings: about the configuration on this machine, never tried again.
-const FINDINGS: [Tail; 57] = [
+const FINDINGS: [Tail; 65] = [
+    (
+        "trtllm",
+        "[02/01/2026-10:01:01] [TRT-LLM] [E] Failed to initialize executor on rank 0: [TensorRT-LLM][ERROR] Assertion failed: Impossible to fit any sequence in kvCache (/src/tensorrt_llm/cpp/tensorrt_llm/batch_manager/kvCacheManager.cpp:2130)\n\
+         RuntimeError: Executor worker returned error\n",
+        "out of GPU memory (KV cache)",
+        "Impossible to fit any sequence in kvCache",
+    ),
+    (
+        "trtllm",
+        "[02/01/2026-10:01:01] [TRT-LLM] [E] Failed to initialize executor on rank 0: FP4 GEMM is only supported on Blackwell: [TensorRT-LLM][ERROR] Assertion failed: Unsupported SM version for FP4 GEMM: 90 (/src/tensorrt_llm/cpp/fp4Gemm.cpp:99)\n\
+         RuntimeError: Executor worker returned error\n",
+        "unsupported hardware",
+        "Unsupported SM version for FP4 GEMM: 90",
+    ),
+    (
+        "llama",
+        "llama_init_from_model: quantized V cache requires flash_attn\ncommon_init_from_params: failed to create context with model 'm.gguf'\n\
+         srv    load_model: failed to load model, 'm.gguf'\nmain: exiting due to model loading error\n",
+        "bad configuration",
+        "quantized V cache requires flash_attn",
+    ),
+    (
+        "sglang",
+        "[2026-02-01 10:01:02 TP0] Scheduler hit an exception: Traceback (most recent call last):\n    raise ValueError(\n\
+         ValueError: Weight output_partition_size = 448 is not divisible by weight quantization block_n = 128. tp_size too large.\n\n\
+         [2026-02-01 10:01:02] Received sigquit from a child process. It usually means the child failed.\n",
+        "bad configuration",
+        "output_partition_size = 448",
+    ),
+    (
+        "sglang",
+        "[2026-02-01 10:01:52] Scheduler hit an exception: Traceback (most recent call last):\n    assert self.max_running_requests > 0, \"max_running_request is zero\"\n\
+         AssertionError: max_total_num_tokens is too small: max_running_request is zero\n\n\
+         [2026-02-01 10:01:52] Received sigquit from a child process. It usually means the child failed.\n",
+        "out of GPU memory (KV cache)",
+        "max_total_num_tokens is too small",
+    ),
+    (
+        "vllm",
+        "(EngineCore pid=11) ERROR 05-12 09:01:44 [core.py:866] ValueError: moe_backend='flashinfer_cutlass' is not supported for unquantized MoE. Expected one of ['triton', 'aiter'].\n\
+         (APIServer pid=9) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {'EngineCore': 1}\n",
+        "bad configuration",
+        "moe_backend='flashinfer_cutlass'",
+    ),
+    (
+        "vllm",
+        "(APIServer pid=9) ValueError: Tensor parallel size (8) cannot be larger than the number of available GPUs (4).\n",
+        "bad configuration",
+        "Tensor parallel size (8)",
+    ),
+    (
+        "vllm",
+        "(APIServer pid=9) ValueError: Loading lora mylora failed: No adapter found for /models/lora/mylora: [Errno 2] No such file or directory: '/models/lora/mylora/adapter_config.json'\n",
+        "model missing",
+        "No adapter found for /models/lora/mylora",
+    ),
     (
         "vllm",
         "(EngineCore_DP0 pid=4121) INFO 11-21 05:45:41 [gpu_model_runner.py:2602] Starting to load model Qwen/Qwen3-32B...\n\
