@@ -37,19 +37,33 @@ fn said_by(text: &str, bases: &[&Path]) -> BTreeSet<PathBuf> {
     let in_path = |c: char| c.is_alphanumeric() || "._-+~/".contains(c);
     let text = text.replace("${HOME}/", "~/").replace("$HOME/", "~/");
     let words = text.split(|c: char| !in_path(c));
-    // `${LLM_CONF:-/etc/llm}`, `-c/etc/llm/x.cfg`
-    let behind_option = |w: &str| w.starts_with('-').then(|| w.find(['/', '~'])).flatten().unwrap_or(0);
     let words = words.map(|w| &w[behind_option(w)..]);
     let led = words.filter(|w| w.starts_with('/') || w.starts_with("~/") || w.starts_with("../"));
     let mut found = BTreeSet::new();
     for word in led {
         let paths = bases.iter().filter_map(|base| path_of(word, base));
-        found.extend(paths.filter_map(|path| path.ancestors().find(|p| p.is_dir())?.canonicalize().ok()));
+        for dir in paths.filter_map(|path| path.ancestors().find(|p| p.is_dir()).map(Path::to_owned)) {
+            // a link that is said may lead elsewhere another time
+            let is_plain = !dir.components().any(|c| c == Component::ParentDir);
+            found.extend(dir.canonicalize().ok());
+            found.extend(is_plain.then_some(dir));
+        }
         if found.len() >= MOST {
             break;
         }
     }
     found
+}
+
+/// Where a path begins in a word in which something stands before it: `CONF:-/etc/llm` (of which a split leaves `-/etc/llm`),
+/// `CONF-/etc/llm`, `-c/etc/llm/x.cfg`.
+fn behind_option(word: &str) -> usize {
+    if word.starts_with(['/', '~', '.']) {
+        return 0;
+    }
+    let default = || ["-/", "-~/"].iter().filter_map(|sign| word.find(sign)).min().map(|at| at + 1);
+    let glued = || word.starts_with('-').then(|| word.find(['/', '~'])).flatten();
+    default().or_else(glued).unwrap_or(0)
 }
 
 /// Directories above that a text asks for (`dirname` of `dirname`, `parents[2]`, `git rev-parse --show-toplevel`), and of the user's home
@@ -142,5 +156,20 @@ mod tests {
         let found = of(&files, &study);
         assert!([&study, &etc, &at("conf")].iter().all(|dir| found.contains(*dir)), "{found:?}");
         assert!(!found.contains(Path::new("/")) && found.len() <= 5, "{found:?}");
+    }
+
+    #[test]
+    fn a_default_and_what_is_glued_to_an_option_lead_somewhere_too_also_by_links() {
+        let dir =
+            folder::of(&[("study/serve.sh", ""), ("v12/conf/a", ""), ("etc/llm/a", ""), ("inc/tune.h", "")]);
+        let root = dir.path().canonicalize().expect("there");
+        std::os::unix::fs::symlink("v12", root.join("current")).expect("linked");
+        let at = root.display();
+        let text = format!("D=${{D:-{at}/etc/llm}}; E=${{E-{at}/current/conf}}; gcc -I{at}/inc x.c\n");
+        fs::write(root.join("study/serve.sh"), text).expect("written");
+        let found = of(&BTreeSet::from([root.join("study/serve.sh")]), &root.join("study"));
+        for name in ["etc/llm", "current/conf", "v12/conf", "inc"] {
+            assert!(found.contains(&root.join(name)), "{name}: {found:?}");
+        }
     }
 }

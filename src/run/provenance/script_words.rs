@@ -292,6 +292,9 @@ impl Script<'_, '_, '_> {
             known |= self.reader.add(key, path, place);
         }
         let may_run = place.is_run && !known && !name.contains('/');
+        if may_run && (place.is_meant || self.reader.by_path(name).is_some()) {
+            self.before_on_its_path(name);
+        }
         if let Some(path) = may_run.then(|| self.reader.by_path(name)).flatten() {
             let key = path.strip_prefix(study_dir).unwrap_or(&path).to_str().map(str::to_owned);
             return key.is_some_and(|key| self.reader.add(key, path, place));
@@ -301,6 +304,19 @@ impl Script<'_, '_, '_> {
             known = counts && self.reader.add(format!("{name}{ON_PATH}"), path, place);
         }
         known
+    }
+}
+
+impl Script<'_, '_, '_> {
+    /// Where a program would be found before the one that is, by what the script itself puts before the `PATH`.
+    fn before_on_its_path(&mut self, name: &str) {
+        let study_dir = self.reader.ground.study_dir;
+        let dirs = self.reader.programs.clone();
+        let before = dirs.iter().map(|dir| dir.join(name)).take_while(|path| !path.is_file());
+        let keys = before.filter_map(|p| p.strip_prefix(study_dir).unwrap_or(&p).to_str().map(str::to_owned));
+        for key in keys.filter(|key| may_be_shown(key)).collect::<Vec<_>>() {
+            self.reader.add_absent(&key);
+        }
     }
 }
 
