@@ -308,11 +308,12 @@ impl Script<'_, '_, '_> {
 }
 
 impl Script<'_, '_, '_> {
-    /// Where a program would be found before the one that is, by what the script itself puts before the `PATH`.
+    /// Where a program may be found before the one that is, by what the script itself puts before the `PATH`: which of several lines puts
+    /// what first is left open.
     fn before_on_its_path(&mut self, name: &str) {
         let study_dir = self.reader.ground.study_dir;
         let dirs = self.reader.programs.clone();
-        let before = dirs.iter().map(|dir| dir.join(name)).take_while(|path| !path.is_file());
+        let before = dirs.iter().map(|dir| dir.join(name)).filter(|path| !path.is_file());
         let keys = before.filter_map(|p| p.strip_prefix(study_dir).unwrap_or(&p).to_str().map(str::to_owned));
         for key in keys.filter(|key| may_be_shown(key)).collect::<Vec<_>>() {
             self.reader.add_absent(&key);

@@ -447,6 +447,20 @@ mod tests {
     }
 
     #[test]
+    fn a_program_that_would_be_found_first_counts_as_missing() {
+        let dir = Dir::with(&[
+            (
+                "start.sh",
+                "#!/bin/sh\nexport PATH=\"$PWD/tools:$PATH\"\nexport PATH=\"$PWD/over:$PATH\"\nexec serve-it\n",
+            ),
+            ("tools/serve-it", "#!/bin/sh\nexec ./srv\n"),
+            ("over/other", ""),
+        ]);
+        let said = dir.said("./start.sh");
+        assert!(said.there.contains("tools/serve-it") && said.absent.contains("over/serve-it"), "{said:?}");
+    }
+
+    #[test]
     fn names_that_a_program_puts_together_count() {
         let dir = Dir::with(&[
             (
