@@ -245,8 +245,8 @@ impl Torn {
         let Some(study) = study.filter(|_| step.from == From::Best) else {
             return matches!(step.from, From::Engine(_));
         };
-        let before = study.steps.iter().take_while(|s| s.span != step.span);
-        let is_first = !before.into_iter().any(|s| s.track == step.track);
+        let mut before = study.steps.iter().take_while(|s| s.span != step.span);
+        let is_first = !before.any(|s| s.track == step.track);
         let is_before =
             |p: &Span| p.file == study.span.file && (study.span.start..step.span.start).contains(&p.start);
         is_first && !self.places.iter().any(is_before)

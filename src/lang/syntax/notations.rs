@@ -157,9 +157,7 @@ impl At<'_> {
             mend("profiles are separated by commas: write `,` in the place of the second `on`", place, ",")
         })
     }
-}
 
-impl At<'_> {
     /// `prune slow "slow" when p99(ttft) > 2s for 100 requests`
     fn requests_of_a_rule(&self) -> Option<Hint> {
         let mut behind = self.after.split_whitespace();

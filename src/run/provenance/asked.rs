@@ -273,12 +273,8 @@ impl<'s> Script<'_, '_, 's> {
             return;
         }
         self.reader.add_state(format!("{name}{ON_PATH}"));
-        let study_dir = self.reader.ground.study_dir.to_owned();
-        for dir in self.reader.programs.clone() {
-            let path = dir.join(name);
-            if let Some(key) = path.strip_prefix(&study_dir).unwrap_or(&path).to_str() {
-                self.reader.add_state(key.to_owned());
-            }
+        for (key, _) in self.on_its_path(name) {
+            self.reader.add_state(key);
         }
     }
 

@@ -10,6 +10,14 @@ const VARIABLES: [&str; 5] = [HOME, "HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_
 /// written out.
 const SIGN: &str = "/.";
 
+/// By which a program asks for the user's home.
+const ASKING: [&str; 5] = ["Path.home()", "homedir()", "expanduser(\"~\")", "expanduser('~')", "Dir.home"];
+
+/// Whether a text of a program asks for the user's home.
+pub fn is_asked_for(text: &str) -> bool {
+    ASKING.iter().any(|ask| text.contains(ask))
+}
+
 /// The variables that are set, and their directories.
 pub fn all() -> impl Iterator<Item = (&'static str, String)> {
     VARIABLES.into_iter().filter_map(|name| Some((name, of(name)?)))

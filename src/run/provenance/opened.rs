@@ -76,6 +76,7 @@ struct Before {
     /// all links, each as it is reached
     ways: BTreeMap<PathBuf, PathBuf>,
     spared: Vec<PathBuf>,
+    nobodys: Nobodys,
 }
 
 /// Inode, size and time of the last change of what a file holds: other rights are no change.
@@ -213,11 +214,16 @@ impl Before {
         let own = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten().map(|e| e.path());
         let own = own.filter_map(|fd| fs::read_link(fd).ok()).filter(|path| path.is_file());
         let named = ground.spared.iter().filter_map(|path| path.canonicalize().ok());
-        let mut before = Self { spared: named.chain(own).collect(), ..Self::default() };
+        let spared = named.chain(own).collect();
+        let mut before = Self { spared, nobodys: Nobodys::here(), ..Self::default() };
         let mut open: VecDeque<(PathBuf, usize)> = VecDeque::new();
         for dir in [&ground.study_dir].into_iter().chain(&ground.others) {
             let is_own = dir == &ground.study_dir;
-            let depth = if !is_own && holds_much(dir, &ground.study_dir) { DEEPEST } else { 0 };
+            let depth = if !is_own && before.nobodys.or_the_study_are_in(dir, &ground.study_dir) {
+                DEEPEST
+            } else {
+                0
+            };
             open.push_back((dir.clone(), depth));
         }
         while let Some((dir, depth)) = open.pop_front() {
@@ -239,7 +245,7 @@ impl Before {
             return;
         }
         ways.push(dir.to_owned());
-        let is_home = home() == real;
+        let is_home = self.nobodys.home == real;
         for entry in fs::read_dir(&real).into_iter().flatten().flatten() {
             let (path, way) = (entry.path(), dir.join(entry.file_name()));
             let Ok(kind) = entry.file_type() else { continue };
@@ -254,7 +260,7 @@ impl Before {
                 let name = name.to_string_lossy();
                 let is_kept = disk::is_kept_by_tools(&name) || is_home && name.starts_with('.');
                 if depth < DEEPEST && !is_kept {
-                    let depth = if is_nobodys(&path) { DEEPEST } else { depth + 1 };
+                    let depth = if self.nobodys.are_in(&path) { DEEPEST } else { depth + 1 };
                     open.push_back((way, depth));
                 }
             } else if kind.is_symlink() {
@@ -314,24 +320,32 @@ fn of_source(path: PathBuf) -> Option<PathBuf> {
     source.is_file().then_some(source)
 }
 
-/// Whether what lies below a directory is nobody's in particular: it holds the study's own and is no repository of it, a home, or what is
-/// temporary.
-fn holds_much(dir: &Path, study_dir: &Path) -> bool {
-    let Ok(real) = dir.canonicalize() else { return true };
-    let holds_study =
-        !real.join(".git").exists() && study_dir.canonicalize().is_ok_and(|study| study.starts_with(&real));
-    holds_study || is_nobodys(&real)
+/// Directories that are nobody's in particular: the user's home, and what is temporary.
+#[derive(Debug, Default)]
+struct Nobodys {
+    /// links resolved; empty where none is known
+    home: PathBuf,
+    temporary: PathBuf,
 }
 
-/// Whether a directory is a home, what is temporary, or holds one of the two.
-fn is_nobodys(dir: &Path) -> bool {
-    home().starts_with(dir) || std::env::temp_dir().starts_with(dir)
-}
+impl Nobodys {
+    fn here() -> Self {
+        let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+        Self { home: home.canonicalize().unwrap_or(home), temporary: std::env::temp_dir() }
+    }
 
-/// The user's home, links resolved. Empty where none is known.
-fn home() -> PathBuf {
-    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    home.canonicalize().unwrap_or(home)
+    /// Whether a directory is one of them, or holds one.
+    fn are_in(&self, dir: &Path) -> bool {
+        self.home.starts_with(dir) || self.temporary.starts_with(dir)
+    }
+
+    /// Whether too much lies below a directory: it is one of them, or holds the study's own and is no repository of it.
+    fn or_the_study_are_in(&self, dir: &Path, study_dir: &Path) -> bool {
+        let Ok(real) = dir.canonicalize() else { return true };
+        let holds_study = !real.join(".git").exists()
+            && study_dir.canonicalize().is_ok_and(|study| study.starts_with(&real));
+        holds_study || self.are_in(&real)
+    }
 }
 
 /// Whether a directory is the system's, the kernel's, an environment that is known by what is installed in it, packages of others, a hub's

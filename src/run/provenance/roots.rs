@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::beside::text_of;
 use super::named::path_of;
-use super::quoted;
+use super::{homes, quoted};
 
 /// Directories of one text.
 const MOST: usize = 32;
@@ -82,10 +82,7 @@ fn led_up(text: &str, bases: &[&Path]) -> BTreeSet<PathBuf> {
             }),
         );
     }
-    if ["Path.home()", "os.homedir()", "expanduser(\"~\")", "expanduser('~')"]
-        .iter()
-        .any(|ask| text.contains(ask))
-    {
+    if homes::is_asked_for(text) {
         let named = quoted::literals(text).into_iter().filter(|l| !l.text.starts_with(['/', '~', '.', '*']));
         let named = named.filter(|l| !l.text.is_empty() && !l.is_written && !l.is_pattern()).take(MOST);
         let below = named.filter_map(|l| path_of(&format!("~/{}", l.text), Path::new("/")));

@@ -311,13 +311,19 @@ impl Script<'_, '_, '_> {
     /// Where a program may be found before the one that is, by what the script itself puts before the `PATH`: which of several lines puts
     /// what first is left open.
     fn before_on_its_path(&mut self, name: &str) {
-        let study_dir = self.reader.ground.study_dir;
-        let dirs = self.reader.programs.clone();
-        let before = dirs.iter().map(|dir| dir.join(name)).filter(|path| !path.is_file());
-        let keys = before.filter_map(|p| p.strip_prefix(study_dir).unwrap_or(&p).to_str().map(str::to_owned));
-        for key in keys.filter(|key| may_be_shown(key)).collect::<Vec<_>>() {
-            self.reader.add_absent(&key);
+        for (key, path) in self.on_its_path(name) {
+            if !path.is_file() && may_be_shown(&key) {
+                self.reader.add_absent(&key);
+            }
         }
+    }
+
+    /// Where a program would lie in each directory that the script puts before the `PATH`, by what that counts by.
+    pub(super) fn on_its_path(&self, name: &str) -> Vec<(String, PathBuf)> {
+        let paths = self.reader.programs.iter().map(|dir| dir.join(name));
+        let study_dir = self.reader.ground.study_dir;
+        let key = |path: &Path| Some(path.strip_prefix(study_dir).unwrap_or(path).to_str()?.to_owned());
+        paths.filter_map(|path| Some((key(&path)?, path))).collect()
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use super::homes;
 use super::leads::{is_of_system, variable_of};
 use super::quoted::{self, Literal, WRITTEN};
 use super::uses::{Use, use_of};
@@ -64,8 +65,6 @@ const MAKING: [&str; 22] = [
     "FileHandler(",
     "File.write",
 ];
-/// By which it asks for the user's home.
-const HOMES: [&str; 5] = ["Path.home()", "homedir()", "expanduser(\"~\")", "expanduser('~')", "Dir.home"];
 /// By which it reads variables of its environment.
 const VARIABLES: [&str; 4] = ["environ", "getenv", "process.env", "ENV"];
 /// Functions that take other texts than names.
@@ -258,7 +257,7 @@ impl<'t> Line<'t> {
             waits: ["while ", "while(", "until "].iter().any(|word| start.starts_with(word)),
             is_continued: start.starts_with(['"', '\'']),
             of_variables: says(&VARIABLES),
-            is_of_home: says(&HOMES),
+            is_of_home: homes::is_asked_for(text),
         }
     }
 }
