@@ -63,12 +63,19 @@ fn who_runs_a_script_counts_where_it_says_so() {
 fn what_a_launch_opens_beside_a_home_or_in_one_is_seen() {
     for home in ["h", ""] {
         let lab = lab("");
-        write(&lab, "engine.sh", script("read -r line < \"$(echo ini.esab/fnoc | rev)\""));
+        let reads = |reversed: &str| format!("read -r line < \"$(echo {reversed} | rev)\"");
+        write(&lab, "engine.sh", script(&[reads("ini.esab/fnoc"), reads("ini.x/nwo.")].join("\n")));
         write(&lab, "conf/base.ini", "1\n");
+        write(&lab, ".own/x.ini", "1\n");
         fs::create_dir_all(lab.path("h")).expect("made");
+        let is_home = home.is_empty();
         let home = lab.path(home).display().to_string();
         with(&lab, &EXEC, "HOME", &home);
         assert_eq!(why(&lab, "HOME", &home), "");
+        // what is hidden in a home is its programs'
+        write(&lab, ".own/x.ini", "2\n");
+        assert_eq!(why(&lab, "HOME", &home).is_empty(), is_home, "{home}");
+        write(&lab, ".own/x.ini", "1\n");
         write(&lab, "conf/base.ini", "2\n");
         let why = why(&lab, "HOME", &home);
         assert!(why.contains("conf/base.ini, which its launch opened, changed"), "{home}: {why}");
