@@ -271,10 +271,14 @@ impl Checker<'_> {
             Takes::Int { .. } | Takes::Float { .. } => "1".to_owned(),
             _ => "\"…\"".to_owned(),
         };
-        self.sink.push(d.help(format!(
-            "compare its value: `{} == {example}`; where it is not set and has no default, that is not met",
-            asked.name
-        )));
+        // an object is compared with none
+        self.sink.push(match takes {
+            Takes::Json => d.help(format!("ask whether it is set: `given {0}`, or `not given {0}`", asked.name)),
+            _ => d.help(format!(
+                "compare its value: `{} == {example}`; where it is not set and has no default, that is not met",
+                asked.name
+            )),
+        });
     }
 }
 
@@ -288,7 +292,9 @@ impl AskedFlag {
             None if self.alone => spec.kind == Takes::Switch,
             None => return,
         };
-        let fits = fits || engine.schema.stand_in(version).is_some();
+        // a release of its own may have choices of its own, as where they are set
+        let listed = matches!(spec.kind, Takes::OneOf(_)) && self.against.is_some();
+        let fits = fits || listed && engine.schema.stand_in(version).is_some();
         self.can_be = Some(fits || self.can_be == Some(true));
         if !fits {
             self.takes.get_or_insert_with(|| spec.kind.clone());

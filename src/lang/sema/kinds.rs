@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 
 use super::worded;
+use crate::lang::diag::did_you_mean;
 use crate::lang::{unit_slips, units};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -18,12 +19,25 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The type without the range or the choices that leave out a value which is one of it else.
+    /// The type as far as a default that it leaves out says nothing against its range or its choices, of which either may be wrong.
     #[must_use]
     pub fn widened_to(self, text: &str) -> Self {
         let wide = match &self {
+            // a range with two ends is none that lost one
+            Self::Int { min, max: Some(max) } => {
+                let (min, max) = reaching(*min, *max, text);
+                Self::Int { min, max: Some(max) }
+            }
+            Self::Float { min, max: Some(max) } => {
+                let (min, max) = reaching(*min, *max, text);
+                Self::Float { min, max: Some(max) }
+            }
             Self::Int { .. } => Self::Int { min: None, max: None },
             Self::Float { .. } => Self::Float { min: None, max: None },
+            // of a slip of one of them the choices are right
+            Self::OneOf(choices) if did_you_mean(text, choices.iter().map(String::as_str)).is_some() => {
+                return self;
+            }
             Self::OneOf(_) => Self::Text,
             _ => return self,
         };
@@ -188,6 +202,12 @@ fn not_json(text: &str, error: &serde_json::Error) -> String {
     }
 }
 
+/// The ends of a range, as far apart that a number stands between them.
+fn reaching(min: Option<f64>, max: f64, text: &str) -> (Option<f64>, f64) {
+    let Ok(there) = number(text) else { return (min, max) };
+    (min.map(|min| min.min(there)), max.max(there))
+}
+
 /// A plain number, with a count unit or none.
 fn number(text: &str) -> Result<f64, String> {
     let bad = || format!("`{text}` is not a number");
@@ -203,6 +223,10 @@ fn number(text: &str) -> Result<f64, String> {
             None => format!("`{text}` has a unit, the flag takes a plain number"),
         }),
         None => Err(match near_units(n, &text[digits..]).as_slice() {
+            // `16Kib`
+            [] if let Some(count) = text.strip_suffix('b').filter(|c| c.ends_with('i') && is_count(c)) => {
+                format!("`{text}` has an unknown unit; write {count}")
+            }
             [] => bad(),
             near => format!("`{text}` has an unknown unit; write {}", near.join(" or ")),
         }),

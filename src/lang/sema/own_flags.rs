@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use foldhash::HashSet;
+
 use super::check::Checker;
 use super::declares::never_there;
 use super::program::Engine;
 use super::schema::{FlagSpec, KeySpec, Kind as FlagType, LimitsRequests, Schema, UsesGpus};
 use super::typed::AUTO;
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
 use crate::lang::syntax::ANY;
 use crate::lang::syntax::ast::{self, EngineLineKind as Line, Name, Single, SingleKind};
@@ -40,9 +42,22 @@ impl Checker<'_> {
             schema.add_unread(ANY);
         }
         decl.unread_flags.iter().for_each(|name| schema.add_unread(name));
+        // which releases there are is not known where their line could not be read, which has been said
+        let unread = decl.unread.contains(&"versions");
+        let beyond = self.sink.found().filter(|d| d.about == About::BeyondVersions);
+        let beyond: HashSet<Span> = beyond.map(|d| d.span).collect();
         for flag in declared {
             match self.flag_spec(flag).filter(|_| !never_there(flag)) {
-                Some(spec) => schema.add(spec),
+                Some(mut spec) => {
+                    // what else is declared of a flag whose `since` is wrong holds all the same
+                    if unread || flag.since.as_ref().is_some_and(|since| beyond.contains(&since.span)) {
+                        spec.since = None;
+                    }
+                    if unread {
+                        spec.until = None;
+                    }
+                    schema.add(spec);
+                }
                 None => flag.names.iter().chain(&flag.negated).for_each(|n| schema.add_unread(&n.value)),
             }
         }
