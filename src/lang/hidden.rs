@@ -35,7 +35,7 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
     let mut steps: Vec<Step> = Vec::new();
     let mut wrong: HashSet<Mark> = HashSet::new();
     let mut told: HashSet<(Code, Span)> = found.iter().map(|d| (d.code, d.span)).collect();
-    let (mut guessed_a_name, mut lost_an_import) = (false, false);
+    let (mut guessed_names, mut lost_an_import): (Vec<About>, bool) = (Vec::new(), false);
     loop {
         let open = |d: &&Diagnostic| {
             d.is_error() && fix_of(d).is_some() && (wrong.is_empty() || !wrong.contains(&mark(d, &steps)))
@@ -67,8 +67,9 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
         let of_another =
             |d: &Diagnostic| step.iter().any(|c| asks_otherwise(fixes[c.fix], d) && touches(d, &c.new));
         // what a name was guessed for is used only if that is right
-        guessed_a_name |=
-            fixes.iter().any(|f| is_guess(f) && f.code == Code::UnknownName || stands_for_another(f));
+        let names =
+            fixes.iter().filter(|f| is_guess(f) && f.code == Code::UnknownName || stands_for_another(f));
+        guessed_names.extend(names.map(|f| f.about.clone()));
         // `use std/metrics { , a }`: what was to stand there is imported once it does
         lost_an_import |= fixes.iter().any(|f| takes_a_comma(f, &now));
         // what an engine has of one whose name was guessed, that one may have otherwise
@@ -81,20 +82,23 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
             unsure_places.iter().any(|place| touches(d, place) && !anyway(d) || of_guessed(d, place))
                 || of_another(d)
                 || of_its_like(d, &fixes)
-                || guessed_a_name && d.code == Code::Unused
+                || d.code == Code::Unused && guessed_names.iter().any(|about| may_be_of(about, d))
                 // which of two was to have another name is a guess
-                || of_its_name(d) && fixes.iter().any(|f| f.code == Code::DeclaredTwice)
+                || of_its_name(d) && fixes.iter().any(|f| renames_what_sets_flags(f))
                 || lost_an_import && matches!(d.about, About::Missing { library: Some(_), .. })
         };
         let shown: Vec<_> =
             fresh.into_iter().filter(|d| d.severity() != Severity::Note && !guessed(d)).collect();
         let gone = gone(&there, &fixes, &read, &step);
-        steps.push(step);
         let follows = |o: &&Diagnostic| {
             matches!(o.code, Code::UnknownName | Code::UnknownPoint)
+                // of a head that is read otherwise, the name may have been another
+                || o.code == Code::DeclaredTwice && step.iter().any(|c| touches(o, &c.new))
                 || by_name && matches!(o.code, Code::UnknownFlag | Code::BadFlagValue)
         };
-        let none: Vec<_> = gone.iter().filter(follows).map(|o| (o.code, origin(o.span, &steps))).collect();
+        let follows: Vec<&Diagnostic> = gone.iter().filter(follows).collect();
+        steps.push(step);
+        let none: Vec<_> = follows.iter().map(|o| (o.code, origin(o.span, &steps))).collect();
         found.retain(|o| !none.contains(&(o.code, o.span)));
         for fresh in shown {
             let d = by_its_text((text, &next), fresh, in_place(fresh, &steps));
@@ -172,6 +176,21 @@ fn names_an_engine(fix: &Diagnostic, text: &str) -> bool {
 /// Whether it is wrong because of what a name stands for: with the other one of two that are called alike it may be right.
 fn of_its_name(d: &Diagnostic) -> bool {
     matches!(d.code, Code::UnknownPoint | Code::UnknownFlag | Code::FlagVersion | Code::BadFlagValue)
+}
+
+/// Whether what nothing uses may have been meant by a name that was guessed: something of that kind.
+fn may_be_of(guessed: &About, unused: &Diagnostic) -> bool {
+    let About::Unused(kind) = unused.about else { return true };
+    match guessed {
+        About::Missing { kind: missing, .. } | About::Instead(missing) => *missing == kind,
+        About::MissingBase { .. } => matches!(kind, Kind::Engine | Kind::Axis),
+        _ => true,
+    }
+}
+
+/// Whether one of two that are called alike gets another name, which is more than a load or a number.
+fn renames_what_sets_flags(fix: &Diagnostic) -> bool {
+    fix.code == Code::DeclaredTwice && !matches!(fix.about, About::Second(Kind::Profile | Kind::Metric))
 }
 
 /// Whether a doubt is of an engine of the library in the place of one that was declared here, or named where none belongs.
@@ -259,7 +278,9 @@ fn places<'a>(
 pub(super) fn touches(d: &Diagnostic, place: &Range<usize>) -> bool {
     let at = |span: Span| is_here(span) && overlap(&span.range(), place);
     // a rule that excludes a point is read as it was mended, and so is the number of GPUs
-    let aside = matches!(d.code, Code::Unreachable | Code::TooManyGpus);
+    // and whether an engine has a flag hangs on no value of it
+    let aside =
+        matches!(d.code, Code::Unreachable | Code::TooManyGpus) || matches!(d.about, About::SetBy { .. });
     at(d.span) || !aside && d.related.iter().any(|(span, _)| at(*span))
 }
 
@@ -289,7 +310,13 @@ fn renames(d: &Diagnostic, text: &str) -> bool {
 /// Whether words are set apart or put together, or a bracket between them, of which one may not belong there at all.
 fn sets_apart(d: &Diagnostic, text: &str) -> bool {
     // `duration: 60`: without its sign the line is what it was to be
-    let sign = |e: &Edit| matches!(text.get(e.span.range()).map(str::trim), Some(":" | "="));
+    let ends = |e: &Edit| text[e.span.range().end..].trim_start_matches([' ', '\t']).starts_with('\n');
+    // `--seqs=16 \`, `--seqs=16,`: behind it there is nothing
+    let sign = |e: &Edit| match text.get(e.span.range()).map(str::trim) {
+        Some(":" | "=" | "\\") => true,
+        Some(",") => ends(e),
+        _ => false,
+    };
     !d.edits.iter().all(sign)
         && d.edits.iter().all(|e| e.text.trim().bytes().all(|b| b",{}[]()".contains(&b)))
 }

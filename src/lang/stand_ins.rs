@@ -137,6 +137,8 @@ fn is_told(d: &Diagnostic) -> bool {
             | Code::FewRequests
             | Code::NeverBinds
             | Code::Overruled
+            | Code::UnsetNothing
+            | Code::UnknownName
             | Code::UnknownPoint
             | Code::FlagTwice
             | Code::TooManyGpus

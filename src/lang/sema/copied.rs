@@ -24,8 +24,8 @@ pub(super) fn called_alike(found: &mut Vec<Diagnostic>, modules: &Modules, words
         }
         let pair = Pair { modules, words, first, second: at };
         let missing = Missing::all(found, modules);
-        let mut missing = missing.iter().filter(|m| m.kinds.contains(&kind) && !pair.is_explained(m));
-        let (Some(m), None) = (missing.next(), missing.next()) else { continue };
+        let missing = missing.iter().filter(|m| m.kinds.contains(&kind) && !pair.is_explained(m));
+        let Some(m) = one_but_for_slips(&missing.collect::<Vec<_>>(), words) else { continue };
         let name = m.name.clone();
         found.retain(|d| {
             let of_use = Missing::of(d, modules).is_some_and(|o| o.name == name && o.kinds.contains(&kind));
@@ -44,6 +44,23 @@ pub(super) fn called_alike(found: &mut Vec<Diagnostic>, modules: &Modules, words
     }
     steps_called_alike(found, modules);
 }
+
+/// The one name that is missing, of which all others are slips: what is named most often, or first.
+fn one_but_for_slips<'m>(missing: &[&'m Missing], words: &Words<'_>) -> Option<&'m Missing> {
+    let uses = |m: &Missing| words.get(m.name.as_str()).copied().unwrap_or_default();
+    let right = missing.iter().copied().reduce(|a, b| if uses(b) > uses(a) { b } else { a })?;
+    let slip = |m: &&Missing| {
+        right.name.len().abs_diff(m.name.len()) <= 1
+            && right.name.len() > SHORT
+            && right.distance(&m.name) <= 1
+            && same_digits(&right.name, &m.name)
+            && !differ_in_a_part(&right.name, &m.name)
+    };
+    missing.iter().filter(|m| m.name != right.name).all(slip).then_some(right)
+}
+
+/// Of names that are no longer, one letter makes another name.
+const SHORT: usize = 3;
 
 /// Two declarations of one name.
 struct Pair<'a> {

@@ -3,6 +3,7 @@
 use crate::lang::changes::is_here;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Edit};
+use crate::lang::sema::scope::Kind;
 use crate::lang::source::{FileId, Span};
 
 /// Each way is what it changes.
@@ -16,6 +17,7 @@ pub(super) fn may_have(d: &Diagnostic) -> bool {
     let known = matches!(
         d.code,
         Code::FlagTwice
+            | Code::SettingTwice
             | Code::DeclaredTwice
             | Code::BadFlagValue
             | Code::UnknownParam
@@ -35,9 +37,14 @@ pub(super) fn ways(text: &str, d: &Diagnostic) -> Option<Ways> {
     text.get(d.span.range())?;
     let line = text[d.span.line_in(text).range()].trim_start();
     match d.code {
-        Code::FlagTwice => {
+        Code::FlagTwice | Code::SettingTwice => {
             let (first, _) = d.related.first().filter(|(at, _)| is_here(*at))?;
             Some(vec![vec![put(d.span, "")], vec![put(*first, "")]])
+        }
+        // a second track of one engine, where one other is left
+        Code::DeclaredTwice if d.about == About::Twice(Kind::Engine) && line.starts_with("track ") => {
+            let [other] = d.suggested.as_slice() else { return None };
+            Some(vec![vec![put(d.span, other)]])
         }
         Code::DeclaredTwice => value_twice(text, d.span),
         Code::BadFlagValue if line.starts_with('-') => a_number(text, d),
