@@ -310,6 +310,11 @@ impl Checker<'_> {
             self.sink.push(if certain { d.edit(name.span, near) } else { d });
             return;
         }
+        if let Some(owned) = owned(&name.value, &known) {
+            let help = format!("whose metric it is stands before a point: write `{owned}`");
+            self.sink.push(d.suggest(&owned).help(help).edit(name.span, owned));
+            return;
+        }
         let taken = self.not_meant(name.span);
         let others = known.iter().map(String::as_str).filter(|k| !taken.contains(k));
         let d = d.meant(&name.value, others, "not known", str::to_owned);
@@ -409,4 +414,13 @@ fn owned_by(expr: Expr, of: Owner) -> Expr {
         Expr::Binary { op, left, right } => node(op, owned_by(*left, of), owned_by(*right, of)),
         other => other,
     }
+}
+
+/// `best_good`: a metric of the best or of the baseline, in one word.
+fn owned(name: &str, metrics: &[String]) -> Option<String> {
+    let of = |owner: &str| {
+        let metric = name.strip_prefix(owner)?.strip_prefix('_')?;
+        metrics.iter().any(|known| known == metric).then(|| format!("{owner}.{metric}"))
+    };
+    ["best", "baseline"].into_iter().find_map(of)
 }

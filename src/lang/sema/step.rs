@@ -60,7 +60,9 @@ impl Checker<'_> {
                 _ => None,
             });
             for axes in picks.collect::<Vec<_>>() {
-                self.space(0, axes);
+                if !self.nearly_base(axes) {
+                    self.space(0, axes);
+                }
             }
         }
         let (parts, space, from) = (parts?, space?, from?);
@@ -261,6 +263,9 @@ impl Checker<'_> {
         if is_base(axes) || self.baseline_as_pick(axes) {
             return Some(Pick { choice: Choice::Base, because });
         }
+        if self.nearly_base(axes) {
+            return None;
+        }
         let picked = self.space(0, axes)?;
         if picked.len() != 1 {
             let message = format!("`pick` chooses one candidate, and this is {}", picked.len());
@@ -278,6 +283,28 @@ impl Checker<'_> {
             return None;
         }
         Some(Pick { choice: Choice::Points(points), because })
+    }
+}
+
+impl Checker<'_> {
+    /// `pick bas`: one letter from what every step can pick, and no axis. Tells so.
+    fn nearly_base(&mut self, axes: &ast::Axes) -> bool {
+        let [product] = axes.sum.as_slice() else { return false };
+        let [ast::Factor::Axis { name, picks: None, .. }] = product.as_slice() else { return false };
+        let root = self.modules.root();
+        let slip = |known: &str| strsim::damerau_levenshtein(known, &name.value) == 1;
+        if !slip("base") || root.find(Kind::Axis, &name.value).is_some() {
+            return false;
+        }
+        if root.names(Kind::Axis).into_iter().any(slip) || root.is_lost(Kind::Axis, &name.value) {
+            return false;
+        }
+        let message = format!("no axis is called `{}`", name.value);
+        let d = Diagnostic::new(Code::UnknownName, name.span, message)
+            .about(About::missing(Kind::Axis, &name.value));
+        let help = "what a step starts from is picked by `pick base`";
+        self.sink.push(d.suggest("base").help(help).edit(name.span, "base"));
+        true
     }
 }
 
