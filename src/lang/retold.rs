@@ -40,6 +40,9 @@ pub(super) fn goes_with_its_space(text: &str, found: &mut [Diagnostic], d: &Diag
     let holds = |s: Span| s.file == d.span.file && s.start <= d.span.start && d.span.end <= s.end;
     let apart = found.iter_mut().find(|o| o.code == Code::SpacedFlag && holds(o.span));
     let Some(told) = apart.filter(|_| d.code == Code::FlagNeedsValue) else { return false };
+    told.code = d.code;
+    told.message.clone_from(&d.message);
+    told.label.clone_from(&d.label);
     told.help.clone_from(&d.help);
     // of `--enforce-eager =16` the value may be that of a flag that is missing
     let truth = |word: &str| {

@@ -18,11 +18,9 @@ impl Checker<'_> {
         for d in switches {
             let Some(whole) = spaced.iter().find(|s| holds(s, d.span)).copied() else { continue };
             self.sink.forget(|o| o.code == d.code && o.span == d.span);
-            let told = self.sink.each_mut().find(|o| o.code == Code::SpacedFlag && o.span == whole);
-            if let Some(told) = told {
-                told.help = d.help;
-                told.edits = d.edits.into_iter().map(|e| Edit { span: whole, ..e }).collect();
-            }
+            self.sink.forget(|o| o.code == Code::SpacedFlag && o.span == whole);
+            let edits = d.edits.iter().map(|e| Edit { span: whole, ..e.clone() }).collect();
+            self.sink.push(Diagnostic { span: whole, edits, ..d });
         }
     }
 

@@ -113,23 +113,20 @@ impl Checker<'_> {
         }
         let has_it = |(_, p): &&(&Arc<Engine>, Problem)| !matches!(p, Problem::Unknown);
         let known = problems[..own.len()].iter().find(has_it);
-        if known.is_none() && problems.iter().any(|p| has_it(&p)) {
+        if let Some((engine, problem)) = known {
+            let d = problem.diagnostic(name, span, value, engine);
+            return self.sink.push(self.at_key(d, problem, value));
+        }
+        if problems.iter().any(|p| has_it(&p)) {
             // the engine that is lost may take that value
             return;
         }
-        let said = known.map(|(engine, p)| p.diagnostic(name, span, value, engine)).or_else(|| {
-            // an engine that could not be read may have it: only a name that is nearly one is a mistake for certain
-            let mut each = problems.iter().map(|(engine, p)| p.diagnostic(name, span, value, engine));
-            let near = each.find(Problem::suggests);
-            near.or_else(|| {
-                of_no_other
-                    .then(|| problems.first())
-                    .flatten()
-                    .map(|(e, p)| p.diagnostic(name, span, value, e))
-            })
-        });
-        let sure = known.is_some();
-        if let Some(d) = said.and_then(|d| if sure { Some(d) } else { self.unless_lost(name, d) }) {
+        // an engine that could not be read may have it: only a name that is nearly one is a mistake for certain
+        let mut each = problems.iter().map(|(engine, p)| p.diagnostic(name, span, value, engine));
+        let near = each.find(Problem::suggests);
+        let any =
+            || problems.first().map(|(e, p)| p.diagnostic(name, span, value, e)).filter(|_| of_no_other);
+        if let Some(d) = near.or_else(any).and_then(|d| self.unless_lost(name, d)) {
             self.sink.push(d);
         }
     }
