@@ -112,9 +112,7 @@ impl<'a> Checker<'a> {
                 }
                 Item::Site(s) => program.site = Some(Arc::new(self.site(0, s))),
                 Item::Param(p) => {
-                    if let Literal::Number(n) = &p.value {
-                        self.quantity(n);
-                    }
+                    self.param_number(p);
                     self.param_declared(p);
                     program.params.insert(p.name.value.clone(), Self::literal_text(&p.value));
                 }

@@ -31,8 +31,11 @@ pub fn odd_declarations(found: &mut Vec<Diagnostic>, modules: &Modules) {
             odd.push((m, name, at));
         }
     }
+    // a step may be called as the axis that it varies, which is no use of that
+    let steps = names_of_steps(modules.root_text());
     for (m, name, at) in odd {
-        let count = words.get(m.name.as_str()).copied().unwrap_or_default();
+        let own = steps.get(m.name.as_str()).copied().unwrap_or_default();
+        let count = words.get(m.name.as_str()).copied().unwrap_or_default().saturating_sub(own).max(1);
         tell(found, modules, &m, (name, at), count);
     }
     called_alike(found, modules, &words);
@@ -195,6 +198,16 @@ fn keys<'m>(of: &'m [KeyDecl], all: &mut Vec<(&'m str, Span)>) {
         all.push((&key.name.value, key.name.span));
         keys(&key.keys, all);
     }
+}
+
+/// How many steps have each name.
+fn names_of_steps(text: &str) -> Words<'_> {
+    let mut counts = Words::new();
+    let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    for rest in text.lines().filter_map(|line| line.split_once("step ")).map(|(_, rest)| rest.trim_start()) {
+        *counts.entry(rest.split(|c| !in_name(c)).next().unwrap_or_default()).or_insert(0) += 1;
+    }
+    counts
 }
 
 /// One mistake, at the declaration.

@@ -11,6 +11,30 @@ use crate::lang::syntax::number_alone;
 use crate::lang::units::{self, Dim};
 
 impl Checker<'_> {
+    /// The number of a param. `9b` may be nine bytes, or what a text is to hold that inserts it.
+    pub(super) fn param_number(&mut self, param: &Param) {
+        let Literal::Number(n) = &param.value else { return };
+        self.quantity(n);
+        if units::unit(&n.unit).is_some() || self.sink.is_full() {
+            return;
+        }
+        let inserted = self.modules.mentions(0, &format!("{{{}}}", param.name.value)) > 0;
+        let written = self.modules.slice(n.span).to_owned();
+        let unknown = |d: &&mut Diagnostic| d.code == Code::UnknownUnit && d.span == n.span;
+        if let Some(d) = self.sink.each_mut().find(unknown).filter(|d| inserted && !d.edits.is_empty()) {
+            let number = d.edits[0].text.clone();
+            // `8KI` is the count that flags take
+            let unit = number.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
+            if units::unit(unit).is_none_or(|(_, dim)| dim == Dim::PLAIN) {
+                return;
+            }
+            d.edits.clear();
+            d.help = Some(format!(
+                "write `\"{written}\"` for the text that is inserted, or `{number}` for the number"
+            ));
+        }
+    }
+
     /// Whether an expression names a param whose declaration has a mistake.
     pub(super) fn is_torn_param(&self, module: usize, e: &ast::Expr) -> bool {
         let ExprKind::Call { owner: None, name, args: None } = &e.kind else { return false };

@@ -16,6 +16,20 @@ fn others(dim: Dim) -> &'static [&'static str] {
     }
 }
 
+/// `J/tok` for `Jtok`: a unit per another one, without its sign.
+fn per_unit(written: &str) -> Option<String> {
+    let places = (1..written.len()).filter(|at| written.is_char_boundary(*at));
+    let mut units = places.map(|at| format!("{}/{}", &written[..at], &written[at..]));
+    units.by_ref().take(LONGEST_UNIT).find(|unit| units::unit(unit).is_some_and(|(_, dim)| dim != Dim::PLAIN))
+}
+
+/// No unit has more letters.
+const LONGEST_UNIT: usize = 16;
+
+fn near_unit(written: &str) -> Option<String> {
+    did_you_mean(written, units::UNITS.iter().copied().filter(|u| u.len() > 1)).map(str::to_owned)
+}
+
 /// How to write a number that lacks the unit of its kind: with the factor that it has, and no share becomes a quantity.
 pub(super) fn without_unit(d: Diagnostic, n: &Number, dim: Dim, unit: Option<&str>) -> Diagnostic {
     let d = d.label("without a unit");
@@ -70,7 +84,7 @@ impl Checker<'_> {
             let d = d.label("unknown unit").help(format!("a space stands before it: write `{right}`"));
             d.edit(n.span, right)
         } else if near.is_empty() {
-            let d = match did_you_mean(&n.unit, units::UNITS.iter().copied().filter(|u| u.len() > 1)) {
+            let d = match per_unit(&n.unit).or_else(|| near_unit(&n.unit)) {
                 Some(unit) => d.suggest(&format!("{}{unit}", n.value)),
                 None => d.label("unknown unit"),
             };
