@@ -237,7 +237,7 @@ fn with_operators(expected: &[String]) -> Vec<String> {
 /// `a ** b`, `tps // gpus`: a sign that stands twice.
 fn again(id: FileId, text: &str, base: usize, token: &Range<usize>) -> Option<Diagnostic> {
     let word = &text[token.clone()];
-    let twice = matches!(word, "*" | "+" | "/") && text[..token.start].ends_with(word);
+    let twice = matches!(word, "*" | "+" | "/" | ">" | "<") && text[..token.start].ends_with(word);
     twice.then(|| {
         let span = Span::new(id, base + token.start..base + token.end);
         let d = Diagnostic::new(Code::Unexpected, span, format!("`{word}` stands here twice"));

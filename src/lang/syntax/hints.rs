@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::at::number_at_end;
 use super::{
-    borrowed, conditions, engine_slips, examples, head_slips, lacking, lapses, meant_words, names, notations,
-    number_slips, phrases, points, reasons, remedies, reordered, several, signs, slips, spaced, study_slips,
-    usages, versioned, words,
+    beyond, borrowed, conditions, engine_slips, examples, head_slips, lacking, lapses, meant_words, names,
+    notations, number_slips, phrases, points, reasons, remedies, reordered, several, signs, slips, spaced,
+    study_slips, usages, versioned, words,
 };
 use crate::lang::diag::{one_of, short};
 use crate::lang::units;
@@ -52,7 +52,9 @@ fn reasoned(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) 
     }
     // `:=` sets what `=` sets
     let word = if word == ":=" { "=" } else { word };
-    let known = engine_slips::slip(chunk, token, word)
+    let known = beyond::beyond(chunk, token, word)
+        .or_else(|| reordered::slip(chunk, token))
+        .or_else(|| engine_slips::slip(chunk, token, word))
         .or_else(|| notations::notation(chunk, token, word, expected))
         .or_else(|| versioned::baseline(chunk, token))
         .or_else(|| study_slips::slip(chunk, token, word))

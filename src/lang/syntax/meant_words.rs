@@ -72,6 +72,16 @@ impl Line<'_> {
         if self.chunk[begins + whole.len()..].starts_with('=') {
             return None;
         }
+        // so is what an axis is made of alone: `axis eager = enforce-eager`
+        let made_of = self.chunk[..begins].strip_prefix("axis ").is_some_and(|head| {
+            head.trim_end().strip_suffix('=').is_some_and(|head| !head.contains(['=', '\n']))
+        });
+        let ends = self.chunk[begins + whole.len()..].trim_start_matches([' ', '\t']);
+        if made_of && (ends.is_empty() || ends.starts_with(['\n', '#'])) {
+            let right = format!("--{whole}");
+            let help = format!("a flag is written with its dashes: `{right}`");
+            return Some(mend(help, begins..begins + whole.len(), &right));
+        }
         let right = whole.replace('-', "_");
         let plain = !whole.ends_with('-') && !self.chunk[..begins].ends_with('-');
         plain.then(|| {

@@ -200,6 +200,13 @@ impl Statement<'_> {
         let once = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let right =
             if right.starts_with(',') || written.starts_with(',') { right.to_owned() } else { once(right) };
+        let keyword = first_word(self.written());
+        if let Some(len) = title_len(written).filter(|_| words::HAVE_TITLES.contains(&keyword)) {
+            let title = Span { end: span.start + len as u32, ..span };
+            let d =
+                Diagnostic::new(Code::Unexpected, title, "the title stands before the name").label("a title");
+            return d.help(format!("write `{keyword} {right}`")).edit(span, right);
+        }
         let d = wrong_way_round(span, &once(written));
         let derives = matches!(first_word(self.written()), "engine" | "profile") && right.starts_with('=');
         if derives {
@@ -384,6 +391,13 @@ fn is_of_bare_title(text: &str, word: &Range<usize>) -> bool {
 pub(super) fn wrong_way_round(span: Span, written: &str) -> Diagnostic {
     let message = format!("`{}` stands the wrong way round", short(written));
     Diagnostic::new(Code::Unexpected, span, message).label("these two change places")
+}
+
+/// How long the text is that another text begins with, behind which a name stands.
+fn title_len(text: &str) -> Option<usize> {
+    let inner = text.strip_prefix('"')?.split('"').next()?;
+    let behind = text.get(inner.len() + 2..)?.trim_start();
+    behind.starts_with(|c: char| c.is_ascii_lowercase()).then_some(inner.len() + 2)
 }
 
 /// `(gpus` as `gpus(`, where no function is called so.

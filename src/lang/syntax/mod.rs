@@ -5,6 +5,7 @@ pub mod ast;
 mod at;
 mod bad_lines;
 mod bench;
+mod beyond;
 mod blocks;
 mod borrowed;
 mod brackets;

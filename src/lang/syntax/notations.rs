@@ -61,8 +61,10 @@ impl At<'_> {
         let rest = self.line();
         let percent = ["percent", "per cent", "pct"].into_iter().find(|p| begins_with_word(rest, p));
         let spelled = units::unit(self.word).is_some() && self.word != "x";
+        let per = unit_per_unit(rest);
         let (unit, len) = match percent {
             Some(written) => ("%", written.len()),
+            None if let Some((unit, len)) = &per => (unit.as_str(), *len),
             None if spelled => (self.word, self.word.len()),
             None => return None,
         };
@@ -173,6 +175,18 @@ impl At<'_> {
     }
 }
 
+/// `tok per s`, `tok / s`: the unit that a text begins with, and how long it is.
+fn unit_per_unit(text: &str) -> Option<(String, usize)> {
+    let letters = |t: &str| t.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(t.len());
+    let (one, behind) = text.split_at(letters(text));
+    let sign = behind.trim_start();
+    let other = ["per ", "/ "].iter().find_map(|s| sign.strip_prefix(s))?.trim_start();
+    let per = &other[..letters(other)];
+    let unit = format!("{one}/{per}");
+    let known = !one.is_empty() && !per.is_empty() && units::unit(&unit).is_some();
+    known.then(|| (unit, text.len() - other.len() + per.len()))
+}
+
 /// Whether a text begins with a word, and does not go on within it.
 fn begins_with_word(text: &str, word: &str) -> bool {
     let rest = text.get(..word.len()).filter(|begin| begin.eq_ignore_ascii_case(word));
@@ -195,6 +209,7 @@ mod tests {
         for (chunk, word, expected, right) in [
             ("metric m = output_tps \\ gpus", "\\", "", "metric m = output_tps / gpus"),
             ("adopt gain >= 5 percent", "percent", "", "adopt gain >= 5%"),
+            ("prune a \"b\" when tps < 10 tok per s", "tok", "", "prune a \"b\" when tps < 10tok/s"),
             ("require success_rate >= 99 per cent", "per ", "", "require success_rate >= 99%"),
             ("prune a \"b\" when gain < -30 %", "%", "", "prune a \"b\" when gain < -30%"),
             ("metric g = goodput(ttft <= 500 ms)", "ms", "", "metric g = goodput(ttft <= 500ms)"),

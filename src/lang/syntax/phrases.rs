@@ -178,6 +178,11 @@ impl<'a> Place<'a> {
         if self.word != "," || !more || self.before.contains(" on ") || !whole || goes_on {
             return None;
         }
+        let next = self.after().trim_start();
+        if let word @ ("and" | "or") = first_word(next) {
+            let help = format!("conditions are joined by `{word}` alone: remove the comma");
+            return hint(help, Some((self.before.len()..self.token.end, String::new())));
+        }
         let and = if self.after().starts_with([' ', '\t']) { " and" } else { " and " };
         let edit = (self.before.len()..self.token.end, and.to_owned());
         hint("conditions are joined by `and`", Some(edit))

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::at::{Line, mend};
 use super::blocks::first_word;
 use super::hints::Hint;
 use crate::lang::comments::start_of_comment;
@@ -18,6 +19,60 @@ pub(super) fn profile_first(text: &str, at: usize) -> Option<(Range<usize>, Stri
         && expression.starts_with(|c: char| c.is_ascii_alphabetic())
         && !expression.contains(['{', '}']);
     sure.then(|| (at..at + rest.len(), format!("{expression} on {profile}")))
+}
+
+/// The remedy for a token (of the chunk, a place in it) that stands before what it belongs behind, or the other way round.
+pub(super) fn slip(chunk: &str, token: &Range<usize>) -> Option<Hint> {
+    let line = Line::of(chunk, token, &chunk[token.clone()]);
+    line.requests_first().or_else(|| line.profile_before_on()).or_else(|| line.parent_first())
+}
+
+fn is_name(word: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    word.starts_with(|c: char| c.is_ascii_lowercase()) && word.chars().all(inner)
+}
+
+impl Line<'_> {
+    /// `prune late "too late" after 100 requests when p90(ttft) > 2s`
+    fn requests_first(&self) -> Option<Hint> {
+        let (count, condition) = self.rest.strip_prefix("after ")?.split_once(" when ")?;
+        let counts = count.trim_end().ends_with(" requests") && self.first() == "prune";
+        let whole = condition.ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '%' | ')' | '"'));
+        (counts && whole && !self.before.contains(" when ")).then(|| {
+            let count = format!("after {}", count.trim());
+            let right = format!("when {} {count}", condition.trim_start());
+            let help = format!("`{count}` stands behind the condition: write `{right}`");
+            mend(help, self.token.start..self.token.start + self.rest.len(), right)
+        })
+    }
+
+    /// `confirm summarize on chat`
+    fn profile_before_on(&self) -> Option<Hint> {
+        let (first, others) = self.rest.split_once(" on ")?;
+        let setting = matches!(self.before, "confirm" | "curve");
+        let named = is_name(first.trim()) && others.split(',').all(|name| is_name(name.trim()));
+        (setting && named).then(|| {
+            let right = format!("on {}, {}", first.trim(), others.trim());
+            let help = format!("profiles stand behind `on`: write `{} {right}`", self.before);
+            mend(help, self.token.start..self.token.start + self.rest.len(), right)
+        })
+    }
+
+    /// `engine vllm here "vLLM" {`
+    fn parent_first(&self) -> Option<Hint> {
+        let (keyword, parent) = self.before.split_once(' ')?;
+        let derives = matches!(keyword, "engine" | "profile") && is_name(parent.trim());
+        let title = self.rest.strip_prefix(self.word)?.trim_start();
+        let inner = title.strip_prefix('"')?.split('"').next()?;
+        let len = inner.len() + 2;
+        let opens = title.get(len..)?.trim_start().starts_with('{') && !inner.contains('\\');
+        (derives && is_name(self.word) && opens).then(|| {
+            let end = self.token.start + self.rest.len() - title.len() + len;
+            let right = format!("{} \"{inner}\" = {}", self.word, parent.trim());
+            let help = format!("what it derives from stands behind `=`: write `{keyword} {right}`");
+            mend(help, self.end - parent.trim().len()..end, right)
+        })
+    }
 }
 
 /// `step x { vary a } from best`, `} when …`: what stands before the braces of a step, for a token behind them.
@@ -63,6 +118,26 @@ fn code_of_line(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_of_a_line_change_places() {
+        for (chunk, word, right) in [
+            (
+                "prune l \"late\" after 9 requests when gain < 1%",
+                "after",
+                "prune l \"late\" when gain < 1% after 9 requests",
+            ),
+            ("confirm code on chat", "code", "confirm on code, chat"),
+            ("engine vllm here \"vLLM\" {", "here", "engine here \"vLLM\" = vllm {"),
+        ] {
+            let at = chunk.find(word).unwrap_or_default();
+            let edit = slip(chunk, &(at..at + word.len())).and_then(|h| h.edit);
+            let mended = edit.map(|(at, text)| format!("{}{text}{}", &chunk[..at.start], &chunk[at.end..]));
+            assert_eq!(mended.as_deref(), Some(right), "{chunk}");
+        }
+        let text = "engine here vllm {";
+        assert!(slip(text, &(12..16)).is_none());
+    }
 
     #[test]
     fn words_are_put_in_their_order() {

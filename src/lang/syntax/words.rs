@@ -4,6 +4,8 @@ use super::grammar::Rule;
 
 pub const DECLARATIONS: &[&str] =
     &["use", "param", "engine", "axis", "profile", "metric", "prune", "study", "site"];
+/// What has a title behind its name.
+pub const HAVE_TITLES: &[&str] = &["axis", "engine", "profile", "study", "step", "track"];
 /// Words that are no names.
 pub const RESERVED: &[&str] = &["and", "or", "not", "true", "false"];
 pub const ENGINE_SETTINGS: &[&str] = &[
