@@ -51,6 +51,7 @@ mod states;
 mod uses;
 mod variants;
 mod ways;
+mod whereabouts;
 mod words;
 
 pub use answers::{ask, contradiction, facts_of, hash_of, started};

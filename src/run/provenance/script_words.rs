@@ -72,8 +72,12 @@ impl Script<'_, '_, '_> {
         let first = first_of(words);
         if base(first) == MAKE {
             let script = Place { is_script: true, ..Place::default() };
+            // it takes the first that is there
             for name in MAKEFILES {
-                self.word(name, script);
+                if self.word(name, script) {
+                    break;
+                }
+                self.perhaps_missing(name);
             }
         }
         self.reader.shells(words, self.bases);

@@ -16,6 +16,7 @@ use super::settled::put_in;
 use super::shell::{Word, commands, made_by, read_by};
 use super::sought::Sought;
 use super::variants::spelled_out;
+use super::whereabouts;
 
 /// Longer files are no scripts of people.
 const LONGEST: u64 = 1 << 20;
@@ -222,6 +223,7 @@ impl Reader<'_> {
 
     /// What a program of another language names.
     fn program(&mut self, text: &str, dirs: Vec<PathBuf>) {
+        self.whereabouts(text);
         let leads = Leads::of(text, &self.bases(dirs));
         self.said.modules.extend(leads.modules.iter().cloned());
         let Sought { names: sought, written, awaited } = leads.sought();
@@ -251,6 +253,13 @@ impl Reader<'_> {
             script.all_of(dir, perhaps);
         }
         script.sought(&sought, leads.places());
+    }
+
+    /// What of the machine and the repository a text asks for.
+    fn whereabouts(&mut self, text: &str) {
+        for name in whereabouts::asked_for(text) {
+            self.add_state(name.to_owned());
+        }
     }
 
     /// Where names are looked for, each once.
@@ -287,6 +296,7 @@ impl Reader<'_> {
     fn text(&mut self, text: &str, dirs: Vec<PathBuf>) {
         let all = spelled_out(put_in(commands(text), text));
         self.said.texts.insert(text.to_owned());
+        self.whereabouts(text);
         let mut bases = vec![self.ground.study_dir.to_owned()];
         bases.extend(dirs);
         for command in &all {

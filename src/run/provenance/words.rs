@@ -10,7 +10,7 @@ use super::beside::text_of;
 use super::build::{Search, within};
 use super::named::Named;
 use super::scripts::{Ground, Said, Start};
-use super::{beside, configs, globs, homes, named, prefix, scripts, states};
+use super::{beside, configs, globs, homes, named, prefix, scripts, states, whereabouts};
 use crate::hub;
 use crate::lang::Program;
 use crate::lang::sema::program::{Site, Via};
@@ -141,6 +141,7 @@ impl<'a> Words<'a> {
                 .filter(|_| hub::is_name(word))
                 .or_else(|| hub::identity(&scripts::program(word, &self.ground())?).ok())
                 .or_else(|| states::identity(word, self.study_dir))
+                .or_else(|| whereabouts::identity(word, self.study_dir))
                 .or_else(|| globs::identity(word, self.study_dir)),
         };
         self.held.borrow_mut().insert(word.to_owned(), found.clone());
