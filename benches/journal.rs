@@ -188,6 +188,7 @@ fn write(path: &Path, configs: &[Config], load: &str, serve: &str) {
             changed: Vec::new(),
             appeared: Vec::new(),
             came: Vec::new(),
+            made: Vec::new(),
             left: BTreeMap::new(),
             stuck: Vec::new(),
         });

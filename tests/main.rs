@@ -43,6 +43,7 @@ mod installed;
 mod keys;
 mod left;
 mod llama_cpp;
+mod looked;
 mod misbehaving;
 mod mistaken;
 mod opened;

@@ -1,13 +1,14 @@
-//! What the kernel lets a process have: open files, one for each stream, and processes.
+//! What the kernel lets a process have: open files, one for each stream, processes, and what others look for.
 
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 
 use super::finding::{Finding, Topic};
+use crate::engine::lookups::can_be_seen;
 
 const LIMITS: Topic = Topic::Limits;
 
 pub fn findings() -> Vec<Finding> {
-    [files(), processes()].into_iter().flatten().collect()
+    [files(), processes(), Some(lookups())].into_iter().flatten().collect()
 }
 
 /// The hard limit counts: perflab raises its own to it.
@@ -33,6 +34,17 @@ fn processes() -> Option<Finding> {
     } else {
         Finding::ok(LIMITS, said)
     })
+}
+
+/// Neither is worse for a study: what is not seen is read off the texts.
+fn lookups() -> Finding {
+    let said = if can_be_seen() {
+        "what engines look for can be seen, files that are not there too (`PERFLAB_LOOKUPS=on`)"
+    } else {
+        "which files engines look for that are not there is read off their scripts: all can be seen as root, or with \
+         `setpriv --no-new-privs perflab exec …`, where no engine needs `sudo`"
+    };
+    Finding::ok(LIMITS, said.to_owned())
 }
 
 fn shown(limit: u64) -> String {

@@ -14,6 +14,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::{mpsc, watch};
 
 use super::container::Container;
+use super::lookups::Lookups;
 use super::mounts::remove_tree;
 use super::originals::Originals;
 use super::protocol::{Exit, Launch, Order, Report};
@@ -57,13 +58,14 @@ impl Keeper {
         launch: Launch,
         scratch: Scratch,
         held: Option<OwnedFd>,
+        lookups: Option<Lookups>,
     ) -> io::Result<Self> {
         let (child, guarded) = spawn_guard(|| run_guard(command, held), Child::id)?;
         let guard = child.id().map_or(0, |pid| pid as i32);
         let container = launch.container.clone();
         let (orders, queue) = mpsc::unbounded_channel();
         let (news, life) = watch::channel(Life::default());
-        tokio::spawn(keep(child, guarded, launch, scratch, queue, news));
+        tokio::spawn(keep((child, guarded), launch, scratch, queue, news, lookups));
         Ok(Self { orders, life, guard, container })
     }
 
@@ -119,12 +121,12 @@ fn run_guard(command: &[OsString], held: Option<OwnedFd>) -> io::Result<Child> {
 
 /// Lives as long as the guard. Ends the guard when the keeper is dropped.
 async fn keep(
-    mut child: Child,
-    guarded: Guarded,
+    (mut child, guarded): (Child, Guarded),
     launch: Launch,
     scratch: Scratch,
     mut queue: mpsc::UnboundedReceiver<Order>,
     news: watch::Sender<Life>,
+    lookups: Option<Lookups>,
 ) {
     let (nonce, container) = (launch.nonce.clone(), launch.container.clone());
     let mut orders = child.stdin.take();
@@ -134,6 +136,11 @@ async fn keep(
     loop {
         tokio::select! {
             report = next_report(&mut reports) => match report {
+                Some(Report::Looked { looked, lacks }) => {
+                    if let Some(lookups) = &lookups {
+                        lookups.hear(looked, lacks);
+                    }
+                }
                 Some(report) => {
                     finished |= report.is_last();
                     news.send_modify(|life| life.hear(report));
@@ -172,7 +179,7 @@ impl Life {
             Report::Masked { spots } => Arc::make_mut(&mut self.originals).add(spots),
             Report::Exited(exit) => self.exit = Some(exit),
             // believed when the guard has left too, and with it the descriptor that it holds
-            Report::Gone { .. } => {}
+            Report::Gone { .. } | Report::Looked { .. } => {}
         }
     }
 

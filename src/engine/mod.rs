@@ -16,6 +16,7 @@ mod guard;
 mod keeper;
 pub mod lifecycle;
 mod listening;
+pub mod lookups;
 mod masked_log;
 mod memory;
 mod mounts;

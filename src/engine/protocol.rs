@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::container::Container;
+use super::lookups::{Lacks, Looked, Scope};
 use super::originals::Spot;
 
 /// The first line: what to run. On the pipe and not in the guard's arguments, because the environment may
@@ -38,6 +39,9 @@ pub(super) struct Launch {
     /// What the command starts that is no child of the guard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<Container>,
+    /// Where it is seen what it looks for; none means that nothing is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
     /// Never written to the log.
     #[serde(default)]
     pub secrets: Vec<String>,
@@ -71,6 +75,8 @@ pub(super) enum Report {
     Log { bytes: u64 },
     /// What stands there in the log is not what the engine said. Said before anything that follows from it.
     Masked { spots: Vec<Spot> },
+    /// What it looked for, since the last such report.
+    Looked { looked: Vec<Looked>, lacks: Lacks },
     /// The leader of the tree has ended. Others may live on.
     Exited(Exit),
     /// No process of the tree is left, the log is complete and the guard leaves.

@@ -11,6 +11,7 @@ use nix::sys::signal::Signal;
 
 use super::FailurePattern;
 use super::container::Container;
+use super::lookups::{Lookups, Scope};
 use crate::secrets::Key;
 
 /// The environment variable that marks every process of a launch; its value is [`LaunchSpec::nonce`].
@@ -54,6 +55,8 @@ pub struct LaunchSpec {
     pub container: Option<Container>,
     /// A number that grows as the start goes on, seen from outside: the memory on its GPUs, in bytes.
     pub grows: Option<Arc<AtomicU64>>,
+    /// Where it is seen what it looks for in the file system, and who keeps that; `None`: nothing of it is of interest.
+    pub lookups: Option<(Scope, Lookups)>,
     /// Names this launch among all that this machine may ever see.
     pub nonce: String,
 }

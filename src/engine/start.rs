@@ -231,6 +231,8 @@ fn prepare(spec: &LaunchSpec) -> Result<(Launch, Scratch), StartError> {
         scratch: scratch.path.clone(),
         private: spec.private.clone(),
         container: spec.container.clone(),
+        // what a container looks for lies in its image
+        scope: spec.lookups.as_ref().filter(|_| spec.container.is_none()).map(|(scope, _)| scope.clone()),
         secrets: crate::secrets::known(),
         holds_descriptor: spec.keep_fd.is_some(),
         nonce: spec.nonce.clone(),
@@ -240,7 +242,8 @@ fn prepare(spec: &LaunchSpec) -> Result<(Launch, Scratch), StartError> {
 
 fn launch_guard(spec: &mut LaunchSpec, launch: Launch, scratch: Scratch) -> Result<Keeper, StartError> {
     let path = scratch.path.clone();
-    Keeper::launch(&spec.guard, launch, scratch, spec.keep_fd.take()).map_err(|e| {
+    let lookups = spec.lookups.take().map(|(_, lookups)| lookups);
+    Keeper::launch(&spec.guard, launch, scratch, spec.keep_fd.take(), lookups).map_err(|e| {
         let _ = remove_tree(&path);
         StartError::Impossible(format!("cannot start a guard: {e}"))
     })

@@ -4,7 +4,7 @@
 //! broken lines. From version 5 on a line ends in a checksum (`seal`); lines of older versions are read without.
 //! Lines of all versions stand in one file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -141,6 +141,9 @@ pub enum Kind {
         /// what it made where engines read: files that it opened, and directories, whose names end in `/`
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         came: Vec<String>,
+        /// what it made itself of what it had not found, as its own calls tell
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        made: Vec<String>,
         /// hashes over the lines of the settings that changed, by name
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         left: BTreeMap<String, String>,
@@ -208,12 +211,18 @@ pub struct Installed {
     pub libraries: BTreeMap<String, String>,
 }
 
-/// Files that a launch opened, under the hash that results know them by.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Files that a launch opened, and what it looked for, under the hash that results know them by.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opened {
     pub id: String,
     /// names with a hash over what they held as they were opened
     pub files: BTreeMap<String, String>,
+    /// other names of which it asked, where that was seen, and found something
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub there: BTreeSet<String>,
+    /// those under which it found nothing
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub absent: BTreeSet<String>,
 }
 
 /// The container of a launch.

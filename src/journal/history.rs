@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use foldhash::{HashMap, HashSet};
 
-use super::event::Neighbourhood;
+use super::event::{Neighbourhood, Opened};
 use super::made::Conditions;
 use super::moved::Moved;
 use super::records::{LaunchRecord, RunRecord, SessionRecord};
@@ -35,7 +35,7 @@ pub struct History {
     /// few texts say most of what runs and launches are of
     texts: HashSet<Arc<str>>,
     installed: HashMap<String, BTreeMap<String, String>>,
-    opened: HashMap<String, BTreeMap<String, String>>,
+    opened: HashMap<String, Opened>,
     /// the lowest level of each GPU that an invocation saw before it began
     gpu_levels: BTreeMap<String, u64>,
     checked: Vec<(Neighbourhood, Sample)>,
@@ -137,6 +137,11 @@ impl History {
 
     /// The files that a result's launch opened.
     pub fn opened(&self, made: &Conditions) -> Option<&BTreeMap<String, String>> {
+        self.looked(made).map(|opened| &opened.files)
+    }
+
+    /// What a result's launch opened and looked for.
+    pub fn looked(&self, made: &Conditions) -> Option<&Opened> {
         self.opened.get(made.opened.as_ref()?)
     }
 
@@ -222,6 +227,7 @@ mod tests {
                 changed,
                 appeared: Vec::new(),
                 came: Vec::new(),
+                made: Vec::new(),
                 left: BTreeMap::new(),
                 stuck: Vec::new(),
             },

@@ -93,6 +93,8 @@ pub struct Ended<'a> {
     #[serde(default)]
     pub came: Vec<String>,
     #[serde(default)]
+    pub made: Vec<String>,
+    #[serde(default)]
     pub left: BTreeMap<String, String>,
 }
 
@@ -228,6 +230,8 @@ mod tests {
                 let opened = failed.then(|| Opened {
                     id: "3c4d".to_owned(),
                     files: [(model.clone(), launch.clone())].into(),
+                    there: [launch.clone()].into(),
+                    absent: [model.clone()].into(),
                 });
                 let conditions = conditions
                     .then(|| Box::new(Conditions { model, load_generator, ..Conditions::default() }));
@@ -259,6 +263,7 @@ mod tests {
                     changed: names.clone(),
                     appeared: names.clone(),
                     came: names.clone(),
+                    made: names.clone(),
                     left: names.iter().map(|name| (name.clone(), name.clone())).collect(),
                     stuck: names,
                 }

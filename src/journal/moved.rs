@@ -35,6 +35,8 @@ pub struct Moved<'h> {
     told: BTreeSet<&'h str>,
     /// what launches made where engines read, and how many did: files, and directories, whose names end in `/`
     came: BTreeMap<&'h str, usize>,
+    /// what they made for certain
+    made: BTreeSet<&'h str>,
     /// launches whose own configuration writes a file at each start, and the file
     own: BTreeSet<(&'h str, &'h str)>,
     edits: Edits<'h>,
@@ -47,6 +49,8 @@ enum Did {
     /// it holds at the end what it held at the beginning, and was written or moved meanwhile
     Touch,
     Make,
+    /// the same, and its own calls tell that nobody else did
+    Made,
     /// it changed a file that it opened and that no text names: an engine may do so at some launches only
     Rewrite,
     /// it changed a file whose name leaves open whether it is read or written
@@ -81,7 +85,7 @@ impl<'h> Moved<'h> {
                     let is_own = moved.is_made(name);
                     let known = files.entry(base(name)).or_default();
                     // of what its command names a person may have made what a launch seems to have
-                    let is_named = known.values().any(|did| *did == Did::Make);
+                    let is_named = known.values().any(|did| matches!(did, Did::Make | Did::Made));
                     let did = match name.ends_with(PUT_BACK) {
                         true => Did::Touch,
                         false if is_own && !is_named => Did::Own,
@@ -91,7 +95,14 @@ impl<'h> Moved<'h> {
                 }
             }
             for name in &launch.appeared {
-                files.entry(name).or_default().insert(at, Did::Make);
+                let is_certain = launch.made.contains(name);
+                files.entry(name).or_default().insert(at, if is_certain { Did::Made } else { Did::Make });
+            }
+            for name in &launch.made {
+                moved.made.insert(name);
+                let is_counted = launch.came.contains(name);
+                *moved.came.entry(name).or_default() += usize::from(!is_counted);
+                files.entry(name).or_default().entry(at).or_insert(Did::Own);
             }
             for name in &launch.came {
                 *moved.came.entry(name).or_default() += 1;
@@ -113,7 +124,7 @@ impl<'h> Moved<'h> {
         let finally = is_written(usize::MAX);
         let has = |what: Did| known.values().any(|did| *did == what);
         // one that is only touched at each start is compared all the same
-        if finally && [Did::Change, Did::Rewrite, Did::Make, Did::Own].into_iter().any(has) {
+        if finally && [Did::Change, Did::Rewrite, Did::Make, Did::Made, Did::Own].into_iter().any(has) {
             self.written.insert(name);
             if has(Did::Change) || has(Did::Rewrite) || has(Did::Own) && has(Did::Nothing) {
                 self.told.insert(name);
@@ -143,7 +154,7 @@ impl<'h> Moved<'h> {
             launches.get(**of).is_some_and(|other| other.config_id == launch.config_id)
         };
         let of_it = |last: usize| known.range(..=last).filter(is_same);
-        let is_made = of_it(at).next().is_some_and(|(_, did)| *did == Did::Make);
+        let is_made = of_it(at).next().is_some_and(|(_, did)| matches!(did, Did::Make | Did::Made));
         let until = |last: usize| is_written(launches, of_it(last), ENOUGH);
         let is_own = is_made && until(at) && until(usize::MAX);
         if is_own {
@@ -192,6 +203,11 @@ impl<'h> Moved<'h> {
         self.times_made(name) > 0
     }
 
+    /// Whether a launch made the file itself that is called so, as its calls tell.
+    pub fn is_made_itself(&self, name: &str) -> bool {
+        self.made.contains(name)
+    }
+
     /// Whether several did: it is made anew where it is not there, and need not hold the same.
     pub fn is_remade(&self, name: &str) -> bool {
         self.times_made(name) > 1
@@ -224,11 +240,15 @@ fn left_alone(history: &History, launches: &[LaunchRecord], files: &mut HashMap<
         let measured = matches!(run.run.outcome, RunOutcome::Done | RunOutcome::Stopped { .. });
         for (name, known) in &mut *files {
             let is_opened = || history.opened(made).is_some_and(|files| files.contains_key(*name));
-            let was_there = made.files.contains_key(*name) || is_opened();
+            let is_missed = || {
+                made.absent.contains(*name) || history.looked(made).is_some_and(|l| l.absent.contains(*name))
+            };
+            let is_asked = || history.looked(made).is_some_and(|l| l.there.contains(*name));
+            let was_there = made.files.contains_key(*name) || is_opened() || is_asked();
             match known.get_mut(at) {
-                Some(did @ Did::Make) if was_there => *did = Did::Own,
+                Some(did @ (Did::Make | Did::Made)) if was_there => *did = Did::Own,
                 Some(did @ Did::Change) if is_opened() => *did = Did::Rewrite,
-                None if measured && (was_there || made.absent.contains(*name)) => {
+                None if measured && (was_there || is_missed()) => {
                     known.insert(*at, Did::Nothing);
                 }
                 _ => {}

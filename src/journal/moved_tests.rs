@@ -76,9 +76,9 @@ fn ends(history: &mut History, launch: &str, does: Does, was_there: bool) {
     };
     let appeared = if matches!(does, Makes) { vec!["f".to_owned()] } else { Vec::new() };
     let (times, stuck) = (LaunchTimes::default(), Vec::new());
-    let came = Vec::new();
+    let (came, made) = (Vec::new(), Vec::new());
     let left = BTreeMap::new();
-    push(history, Kind::Gone { launch, times, gpus: 0, changed, appeared, came, left, stuck });
+    push(history, Kind::Gone { launch, times, gpus: 0, changed, appeared, came, made, left, stuck });
 }
 
 /// Which of launches one after another are doubtful, and whether the file is the engine's.

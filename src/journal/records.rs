@@ -31,6 +31,8 @@ pub struct LaunchRecord {
     pub appeared: Box<[String]>,
     /// what it made where engines read
     pub came: Box<[String]>,
+    /// what it made itself, as its calls tell
+    pub made: Box<[String]>,
     /// hashes over the lines that it found and left in settings that launches change, by name
     pub found: Box<[(String, String)]>,
     pub left: Box<[(String, String)]>,

@@ -1,5 +1,7 @@
 //! What of a launch goes into the journal: that it begins and where, what its loads measured, and that nothing of it is left.
 
+mod moves;
+
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -12,20 +14,21 @@ use super::event::Event;
 use super::execution::Execution;
 use super::launch::{LaunchEnd, LoadResult};
 use super::order::{self, LoadOrder};
-use super::provenance::{File, Stamps};
+use super::provenance::{Names, Stamps};
 use super::serve_id::serve_id;
 use super::task::{Ground, Purpose, Task};
 use super::yard::Berth;
 use super::{container, cores, provenance, questions};
+use crate::engine::lookups::{Lacks, Lookups, Scope};
 use crate::journal::{
-    Conditions, Contained, Installed, JournalError, Kind, LaunchTimes, Moved, Opened, PUT_BACK, Slot,
-    between, moved,
+    Conditions, Contained, Installed, JournalError, Kind, LaunchTimes, Opened, Slot, moved,
 };
 use crate::judge::neighbours::{self, Sample};
 use crate::judge::{Run, Setup, Wanted};
 use crate::lang::sema::program::{Engine, Via};
 use crate::plan::command;
 use crate::plan::config::short_hash;
+use moves::Moves;
 
 /// So long after its server is ready what a launch opens still counts: engines read some files with their first requests, and whatever
 /// goes through a directory hours later is somebody else.
@@ -117,20 +120,18 @@ pub fn gone(
         LaunchEnd::Unclean(left) => left.iter().map(ToString::to_string).collect(),
         _ => Vec::new(),
     };
-    let (launch, Moves { changed, appeared, came, left }) = (launch.to_owned(), moves);
-    x.journal.append(Kind::Gone { launch, times, gpus, changed, appeared, came, left, stuck })
-}
-
-/// What was not the same at the end of a launch as at its beginning, by name.
-#[derive(Debug, Default)]
-pub struct Moves {
-    pub changed: Vec<String>,
-    /// what came to be of what its command names, and what was written of what may be the engine's
-    pub appeared: Vec<String>,
-    /// what it made where engines read
-    pub came: Vec<String>,
-    /// hashes over the lines of the settings that changed
-    pub left: BTreeMap<String, String>,
+    let (launch, Moves { changed, appeared, came, made, left }) = (launch.to_owned(), moves);
+    x.journal.append(Kind::Gone {
+        launch,
+        times,
+        gpus,
+        changed,
+        appeared,
+        came,
+        made: made.into_iter().collect(),
+        left,
+        stuck,
+    })
 }
 
 /// What of a launch's loads goes into the journal.
@@ -147,6 +148,8 @@ pub struct Books<'a> {
     perhaps_written: BTreeSet<String>,
     /// what it opens; `None` where nothing can be seen of that
     opened: Option<provenance::Opened>,
+    /// what it looks for
+    lookups: Option<(Scope, Lookups)>,
     /// of that what counts, once the first load is over
     files: OnceCell<Option<Opened>>,
     /// when its server was ready
@@ -167,7 +170,10 @@ impl<'a> Books<'a> {
         let conditions = made(x, setup, &task.wanted);
         let stamps = stamps(x, &task.wanted, &conditions, loads);
         let perhaps_written = x.standing().perhaps_written(&task.wanted.config);
-        let opened = follow(x, task, &conditions, loads);
+        let ground = ground(x, task, &conditions, loads);
+        let lookups = ground.as_ref().filter(|_| are_followed());
+        let lookups = lookups.map(|ground| (scope(x, ground), Lookups::default()));
+        let opened = ground.map(provenance::Opened::begin);
         let (files, runs) = (OnceCell::new(), Vec::new());
         Self {
             x,
@@ -179,6 +185,7 @@ impl<'a> Books<'a> {
             stamps,
             perhaps_written,
             opened,
+            lookups,
             files,
             ready,
             runs,
@@ -187,18 +194,54 @@ impl<'a> Books<'a> {
 
     /// Why files that the launch opens may change unseen.
     pub fn missed(&self) -> Option<String> {
-        self.opened.as_ref()?.missed()
+        let lacks = self.lookups.as_ref().map(|(_, lookups)| lookups.lacks()).unwrap_or_default();
+        let why = match lacks {
+            Lacks { many: true, .. } => Some("it looked for more names than are kept"),
+            Lacks { hidden: true, .. } => {
+                Some("not all that it looks for can be seen (another root, io_uring, no rights)")
+            }
+            _ => None,
+        };
+        self.opened.as_ref()?.missed().or(why.map(str::to_owned))
+    }
+
+    /// Where it is seen what the launch looks for, if that is of interest.
+    pub fn lookups(&self) -> Option<(Scope, Lookups)> {
+        self.lookups.clone()
     }
 
     /// What the launch opened until the end of its first load, or until a while after its server was ready.
     fn files(&self) -> Option<&Opened> {
         let find = || {
-            let files = self.opened.as_ref()?.files(self.ready.get().map(|at| *at + SETTLES));
-            let files = self.x.standing().opened(files, self.conditions.first()?);
-            let id = short_hash(&serde_json::to_string(&files).unwrap_or_default());
-            (!files.is_empty()).then_some(Opened { id, files })
+            let (until, made) = (self.ready.get().map(|at| *at + SETTLES), self.conditions.first()?);
+            let standing = self.x.standing();
+            let looked = self.lookups.as_ref().and_then(|(_, lookups)| lookups.until(until));
+            let mut files = self.opened.as_ref()?.files(until);
+            let names = Names::of(looked.as_deref(), &self.x.study_dir);
+            files.retain(|file| self.is_of_launch(&names, &file.name) && !names.only_writes(&file.name));
+            let files = standing.opened(files, made);
+            let mut opened = Opened { files, ..Opened::default() };
+            if let Some(looked) = looked {
+                standing.looked(&looked, made, &mut opened);
+            }
+            let is_some = opened != Opened::default();
+            opened.id = short_hash(&serde_json::to_string(&opened).unwrap_or_default());
+            is_some.then_some(opened)
         };
         self.files.get_or_init(find).as_ref()
+    }
+
+    /// Whether the launch did it, of what somebody did to a file that is called so: the kernel's watches name nobody, its calls do.
+    fn is_of_launch(&self, names: &Names<'_>, name: &str) -> bool {
+        let is_whole =
+            || self.lookups.as_ref().is_some_and(|(_, lookups)| lookups.lacks() == Lacks::default());
+        !names.are_seen() || !is_whole() || !self.counts(name) || names.knows(name)
+    }
+
+    /// Whether all that a launch does to what is called so is seen.
+    fn counts(&self, name: &str) -> bool {
+        let path = self.x.study_dir.join(name);
+        self.lookups.as_ref().is_some_and(|(scope, _)| scope.counts(&path))
     }
 
     /// Takes the result of a load: it is on disk when this returns.
@@ -243,84 +286,6 @@ impl<'a> Books<'a> {
         })
     }
 
-    /// What changed of what its results are made of while it lived, and what of it came to be.
-    pub fn moved(&self) -> Moves {
-        // before perflab itself reads them again
-        let seen = self.opened.as_ref().map(|opened| opened.files(None)).unwrap_or_default();
-        let now = made(self.x, self.setup, &self.task.wanted);
-        let pairs = self.conditions.iter().zip(&now);
-        let (mut changed, mut appeared) =
-            pairs.map(|(begin, end)| between(begin, end)).next().unwrap_or_default();
-        if let Some((begin, end)) = self.conditions.iter().zip(&now).next() {
-            appeared.extend(self.came_unnamed(begin, end));
-        }
-        let of_data = self.loads.iter().zip(self.conditions.iter().zip(&now));
-        let others = of_data.filter(|(_, (begin, end))| begin.data != end.data);
-        changed.extend(others.map(|(order, _)| moved::data(&order.profile, None)));
-        let stamps = stamps(self.x, &self.task.wanted, &self.conditions, self.loads);
-        let touched = self
-            .stamps
-            .touched(&stamps)
-            .filter(|w| !changed.iter().any(|c| c == w || w.starts_with(&format!("{c}: "))));
-        // under a name of its own: one that an engine touches at each start is compared all the same
-        let back: Vec<(&str, String)> = touched.map(|w| (w, format!("{w}{PUT_BACK}"))).collect();
-        // what its name leaves open is the engine's once a launch has written it, and only that
-        let history = self.x.journal.history();
-        let earlier = Moved::of(&history);
-        // what a launch made before is the engine's, also where it is read
-        let is_read = |word: &str| {
-            !earlier.is_made(word) && seen.iter().any(|f| f.name == word && f.is_read && !f.is_new)
-        };
-        let is_engines = |word: &str| self.perhaps_written.contains(word) && !is_read(word);
-        let (own, mut changed): (Vec<String>, Vec<String>) = changed.into_iter().partition(|w| is_engines(w));
-        appeared.extend(own);
-        appeared.extend(back.iter().filter(|(w, _)| is_engines(w)).map(|(w, _)| (*w).to_owned()));
-        changed.extend(back.into_iter().filter(|(w, _)| !is_engines(w)).map(|(_, told)| told));
-        let (read, written): (Vec<String>, Vec<String>) =
-            self.written(&seen).into_iter().partition(|name| is_read(name));
-        changed.extend(read);
-        appeared.extend(written);
-        let came = self.opened.as_ref().map(|opened| opened.came(&seen)).unwrap_or_default();
-        let left = self.x.standing().settings(changed.iter().chain(&appeared).chain(&came));
-        let changed = changed.into_iter().map(|what| self.in_full(what)).collect();
-        Moves { changed, appeared, came, left }
-    }
-
-    /// What came to be of names that only might be asked for: once something is there they are no names any more.
-    fn came_unnamed(&self, begin: &Conditions, end: &Conditions) -> Vec<String> {
-        let standing = self.x.standing();
-        let is_unnamed = |name: &&String| !end.absent.contains(*name) && !end.files.contains_key(*name);
-        let came = begin.absent.iter().filter(is_unnamed).filter(|name| standing.held(name).is_some());
-        came.cloned().collect()
-    }
-
-    /// What it opened and what is not as it was then. Of what was read, by whomever, a person may have changed it; what was only written is
-    /// the engine's own.
-    fn written(&self, seen: &BTreeSet<File>) -> Vec<String> {
-        let (Some(files), standing) = (self.files(), self.x.standing()) else { return Vec::new() };
-        let is_touched = |name: &str| seen.iter().any(|f| f.name == name && f.is_other);
-        let is_other =
-            |(name, was): &(&String, &String)| is_touched(name) || standing.held(name).as_ref() != Some(*was);
-        files.files.iter().filter(is_other).map(|(name, _)| name.clone()).collect()
-    }
-
-    /// Says of an installation that changed what of it did.
-    fn in_full(&self, what: String) -> String {
-        let begin = self.conditions.first().filter(|c| what == moved::installation(&c.engine));
-        let which = begin.and_then(|begin| {
-            let history = self.x.journal.history();
-            let then = history.libraries(begin.libraries.as_ref()?)?;
-            provenance::libraries_named(
-                then,
-                &self.x.standing().libraries(&self.task.wanted.config.engine)?.1,
-            )
-        });
-        match which {
-            Some(which) => format!("{what} ({which})"),
-            None => what,
-        }
-    }
-
     /// What a launch of a check comes down to: one number, if nothing cut it short.
     pub fn close(&self, ended: &LaunchEnd) -> Result<(), JournalError> {
         let Purpose::Check { of, round, alone } = &self.task.purpose else { return Ok(()) };
@@ -333,20 +298,32 @@ impl<'a> Books<'a> {
     }
 }
 
-/// Sees from now on what a launch opens.
-fn follow(
+/// Where it is seen what a launch opens.
+fn ground(
     x: &Execution<'_>,
     task: &Task,
     conditions: &[Conditions],
     loads: &[LoadOrder],
-) -> Option<provenance::Opened> {
+) -> Option<provenance::Ground> {
     if task.purpose != Purpose::Measure {
         return None;
     }
     let mut ground = x.standing().ground(&task.wanted.config, conditions.first()?)?;
     let data = loads.iter().flat_map(|order| data_places(x, &task.wanted, order));
     ground.spared.extend(data.map(|(_, path)| path).chain([x.dir.clone()]));
-    Some(provenance::Opened::begin(ground))
+    Some(ground)
+}
+
+/// Whether it is to be seen what launches look for. Not unless somebody says so: a call that waits can be interrupted, and a program that
+/// expects no such thing takes what is there for missing.
+fn are_followed() -> bool {
+    std::env::var_os("PERFLAB_LOOKUPS").is_some_and(|value| value == "on")
+}
+
+/// Where it is seen what a launch looks for.
+fn scope(x: &Execution<'_>, ground: &provenance::Ground) -> Scope {
+    let both = ground.spared.iter().flat_map(|path| [path.canonicalize().ok(), Some(x.study_dir.join(path))]);
+    Scope { study_dir: x.study_dir.clone(), spared: both.flatten().collect() }
 }
 
 fn stamps(x: &Execution<'_>, wanted: &Wanted, conditions: &[Conditions], loads: &[LoadOrder]) -> Stamps {

@@ -368,9 +368,11 @@ async fn start(
     grows: Option<Arc<AtomicU64>>,
     listener: &mut dyn Listener,
 ) -> Result<Result<Server, StartError>, OrderError> {
-    let mut attempt = 1;
+    let (mut attempt, mut is_seen) = (1, true);
+    let lookups = crew.place.lookups.as_ref().map(|(_, lookups)| lookups);
     loop {
         let mut spec = launch_spec(crew.config, &crew.place)?;
+        spec.lookups.take_if(|_| !is_seen);
         spec.grows.clone_from(&grows);
         spec.keep_fd = Some(crew.lock.share().map_err(OrderError::Lock)?);
         let tell = |event| stages::pass_on(crew.launch, event, listener);
@@ -380,6 +382,15 @@ async fn start(
                 let text = format!("{error}; trying another port");
                 listener.hear(&Event::Warning { text });
                 attempt += 1;
+            }
+            // by hand it would start
+            Err(_) if is_seen && lookups.is_some_and(|lookups| lookups.lacks().refused) => {
+                let text = "it asks the kernel for calls of its own processes, which one alone may do: started again without seeing what it looks for";
+                listener.hear(&Event::Warning { text: format!("{}: {text}", crew.launch) });
+                if let Some(lookups) = lookups {
+                    lookups.forget();
+                }
+                is_seen = false;
             }
             other => return Ok(other),
         }

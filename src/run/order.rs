@@ -16,6 +16,7 @@ use super::questions::{self, Asking};
 use super::reset;
 use super::surroundings::surroundings;
 use crate::data::{Random, Source};
+use crate::engine::lookups::{Lookups, Scope};
 use crate::engine::{self, FailurePattern};
 use crate::hub::Resolved;
 use crate::lang::sema::program::{Api, Arrivals, Data, Load, Profile, Site, Via, Warmup};
@@ -96,6 +97,8 @@ pub struct Place<'a> {
     pub images: &'a BTreeMap<String, String>,
     /// it confirms a result, and may not lean on what earlier launches have measured
     pub confirming: bool,
+    /// where it is seen what its engine looks for, if that is of interest
+    pub lookups: Option<(Scope, Lookups)>,
     /// what starts its engine was here: one that is started in the same way was measured
     pub served_before: bool,
 }
@@ -170,6 +173,7 @@ pub fn launch_spec(config: &Config, place: &Place<'_>) -> Result<engine::LaunchS
         guard: vec![this.into(), "guard".into()],
         keep_fd: None,
         grows: None,
+        lookups: place.lookups.clone(),
         nonce: place.nonce.clone(),
     })
 }

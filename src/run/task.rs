@@ -24,6 +24,7 @@ use super::signals::Signals;
 use super::yard::Berth;
 use crate::data::Random;
 use crate::engine::Failure;
+use crate::engine::lookups::{Lookups, Scope};
 use crate::gpu::Gpu;
 use crate::journal::{Kind, LaunchTimes, Moved, Neighbourhood, Says};
 use crate::judge::walk::trial_id;
@@ -185,10 +186,11 @@ async fn launched(
         ready.get_or_init(Instant::now);
         x.journal.append(Kind::Ready { launch: launch.clone(), after_s, says: says.clone() })
     };
+    let mut books = Books::new(x, &setup, task, &launch, &loads, &ready);
     let crew = Crew {
         launch: &launch,
         config,
-        place: place(x, task, dir, &nonce),
+        place: place(x, task, dir, &nonce, books.lookups()),
         lock: &x.lock,
         signals: &ground.signals,
         ruler: &*ruler,
@@ -201,7 +203,6 @@ async fn launched(
     let energy_before = energy_j(&crew).await;
     let began = Instant::now();
     let mut times = LaunchTimes::default();
-    let mut books = Books::new(x, &setup, task, &launch, &loads, &ready);
     let mut keep = |r: LoadResult| books.keep(r);
     let mut ended = carry_out(&crew, &loads, &mut &ground.said, &mut keep, &mut times).await?;
     let energy_after = energy_j(&crew).await;
@@ -295,7 +296,13 @@ async fn wait_for_gpus(ground: &Ground<'_>, gpus: &[Gpu]) -> Result<Option<Launc
     })
 }
 
-fn place<'a>(x: &'a Execution<'_>, task: &'a Task, launch_dir: PathBuf, nonce: &str) -> Place<'a> {
+fn place<'a>(
+    x: &'a Execution<'_>,
+    task: &'a Task,
+    launch_dir: PathBuf,
+    nonce: &str,
+    lookups: Option<(Scope, Lookups)>,
+) -> Place<'a> {
     Place {
         study_dir: &x.study_dir,
         launch_dir,
@@ -308,6 +315,7 @@ fn place<'a>(x: &'a Execution<'_>, task: &'a Task, launch_dir: PathBuf, nonce: &
         images: &x.images,
         models: &x.models,
         confirming: task.wanted.confirming,
+        lookups,
         served_before: circumstances::served_before(x, &task.wanted.config),
     }
 }

@@ -4,6 +4,7 @@ mod death;
 mod environment;
 mod failure_tails;
 mod failures;
+mod lookups;
 mod roles;
 mod starting;
 mod stopping;

@@ -77,6 +77,7 @@ impl Workshop {
             guard: [env!("CARGO_BIN_EXE_perflab"), "guard"].map(Into::into).to_vec(),
             keep_fd: None,
             grows: None,
+            lookups: None,
             container: None,
             nonce: self.nonce.clone(),
         }

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -17,6 +18,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{Pid, dup2_stderr, getpid, getppid, setsid};
 
 use super::super::capped_log::CappedLog;
+use super::super::lookups::{Filter, Listener, Scope};
 use super::super::masked_log::MaskedLog;
 use super::super::memory::{self, Group};
 use super::super::protocol::{Launch, Report};
@@ -81,12 +83,13 @@ fn begin() -> Result<(Watch, Option<Group>), Start> {
         .map_err(|e| Start::Failed(format!("cannot write {}: {e}", launch.log.display())))?;
     let memory = launch.memory.and_then(|bytes| Group::new(&getpid().to_string(), bytes));
     let (output, writer) = pipe_for_output().map_err(|e| not_run(&launch.program, &e))?;
-    let leader = spawn(&launch, memory.as_ref(), writer).map_err(|e| not_run(&launch.program, &e))?;
+    let (listener, door) = scope(&launch).and_then(listen).unzip();
+    let leader = spawn(&launch, memory.as_ref(), writer, door).map_err(|e| not_run(&launch.program, &e))?;
     let tree = Tree::new(leader);
     let log = MaskedLog::new(CappedLog::new(log), launch.secrets);
     let held = held.into_iter().chain(scratch.map(OwnedFd::from)).collect();
     let own = [launch.scratch].into_iter().chain(launch.private).collect();
-    let watch = Watch::new(orders, signals, output, log, tree, (own, launch.container), held);
+    let watch = Watch::new(orders, signals, (output, log, listener), tree, (own, launch.container), held);
     Ok((watch, memory))
 }
 
@@ -165,7 +168,25 @@ pub(super) fn set_nonblocking(fd: &(impl AsFd + AsRawFd)) -> io::Result<()> {
     Ok(())
 }
 
-fn spawn(launch: &Launch, group: Option<&Group>, output: PipeWriter) -> io::Result<Child> {
+/// What lies in the launch's own directories is nobody else's.
+fn scope(launch: &Launch) -> Option<Scope> {
+    let mut scope = launch.scope.clone()?;
+    scope.spared.extend([launch.scratch.clone()].into_iter().chain(launch.private.clone()));
+    Some(scope)
+}
+
+/// Who hears what the engine looks for, and where its process says how. `None`: nothing of that is seen.
+fn listen(scope: Scope) -> Option<(Listener, UnixStream)> {
+    let (here, there) = UnixStream::pair().ok()?;
+    Some((Listener::on(here, scope).ok()?, there))
+}
+
+fn spawn(
+    launch: &Launch,
+    group: Option<&Group>,
+    output: PipeWriter,
+    asks: Option<UnixStream>,
+) -> io::Result<Child> {
     let mut command = Command::new(&launch.program);
     if let Some((name, arguments)) = launch.argv.split_first() {
         command.arg0(name).args(arguments);
@@ -175,6 +196,7 @@ fn spawn(launch: &Launch, group: Option<&Group>, output: PipeWriter) -> io::Resu
     command.stderr(output.try_clone()?).stdout(output);
     let door = group.map(Group::door).transpose()?;
     let (guard, cpus, stamp) = (getpid(), cpu_set(&launch.cpus), Stamp::of(&launch.nonce));
+    let filter = asks.map(|asks| (Filter::new(), asks));
     // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
     unsafe {
         command.pre_exec(move || {
@@ -183,7 +205,10 @@ fn spawn(launch: &Launch, group: Option<&Group>, output: PipeWriter) -> io::Resu
             let _ = door.as_ref().is_none_or(|door| memory::enter(door).is_ok());
             // nor is a limit that may not be set
             let _ = stamp.put();
-            tie_to(guard)
+            tie_to(guard)?;
+            // where this kernel does not ask, texts tell what is looked for
+            let _ = filter.as_ref().is_none_or(|(filter, asks)| filter.install(asks.as_fd()).is_ok());
+            Ok(())
         })
     };
     command.spawn()

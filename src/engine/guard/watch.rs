@@ -10,6 +10,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signalfd::SignalFd;
 
 use super::super::container::Container;
+use super::super::lookups::{Found, Listener};
 use super::super::masked_log::MaskedLog;
 use super::super::mounts::remove_tree;
 use super::super::originals::Spot;
@@ -55,6 +56,8 @@ pub(super) struct Watch {
     output: Option<PipeReader>,
     buffer: Vec<u8>,
     log: MaskedLog<File>,
+    /// What the engine looks for, where that is seen, and when it was told of last.
+    lookups: Option<(Listener, Instant)>,
     tree: Tree,
     /// Directories of the launch's that go with it.
     own: Vec<PathBuf>,
@@ -74,8 +77,7 @@ impl Watch {
     pub fn new(
         orders: BufReader<File>,
         signals: SignalFd,
-        output: PipeReader,
-        log: MaskedLog<File>,
+        (output, log, listener): (PipeReader, MaskedLog<File>, Option<Listener>),
         tree: Tree,
         (own, container): (Vec<PathBuf>, Option<Container>),
         held: Vec<OwnedFd>,
@@ -86,6 +88,7 @@ impl Watch {
             output: Some(output),
             buffer: vec![0; 1 << 16],
             log,
+            lookups: listener.map(|listener| (listener, Instant::now())),
             tree,
             own,
             container,
@@ -127,6 +130,9 @@ impl Watch {
         };
         let orders = self.orders.as_ref().map(|o| add(o.get_ref().as_fd(), PollFlags::POLLIN));
         let output = self.output.as_ref().map(|o| add(o.as_fd(), PollFlags::POLLIN));
+        if let Some((listener, _)) = self.lookups.as_ref().filter(|_| self.next_lookups().is_zero()) {
+            add(listener.bell().as_fd(), PollFlags::POLLIN);
+        }
         if !outbox.is_empty() {
             add(outbox.fd(), PollFlags::POLLOUT);
         }
@@ -138,15 +144,28 @@ impl Watch {
     }
 
     fn timeout(&self) -> PollTimeout {
-        let pause = match self.phase {
-            Phase::Killing => self.kill_pause,
-            _ if self.log.total() > self.log_reported.1 => {
-                LOG_REPORTS.saturating_sub(self.log_reported.0.elapsed())
-            }
-            _ => return PollTimeout::NONE,
-        };
+        let killing = matches!(self.phase, Phase::Killing).then_some(self.kill_pause);
+        let log = (self.log.total() > self.log_reported.1)
+            .then(|| LOG_REPORTS.saturating_sub(self.log_reported.0.elapsed()));
+        let lookups = Some(self.next_lookups()).filter(|pause| !pause.is_zero());
+        let pause = killing.or_else(|| log.into_iter().chain(lookups).min());
         // rounded up: a wait of zero would spin
-        PollTimeout::from(pause.as_millis() as u16 + 1)
+        pause.map_or(PollTimeout::NONE, |pause| PollTimeout::from(pause.as_millis() as u16 + 1))
+    }
+
+    /// How long it is until perflab hears again what is looked for; nothing where it may at once, or never does.
+    fn next_lookups(&self) -> Duration {
+        let last = self.lookups.as_ref().map(|(_, last)| *last);
+        last.map_or(Duration::ZERO, |last| LOG_REPORTS.saturating_sub(last.elapsed()))
+    }
+
+    /// As many names as there are, a few times a second.
+    fn tell_lookups(&mut self, outbox: &mut Outbox) {
+        let Some((listener, last)) = &mut self.lookups else { return };
+        if let Some(Found { looked, lacks }) = listener.take() {
+            *last = Instant::now();
+            outbox.push(&Report::Looked { looked, lacks });
+        }
     }
 
     /// One line each. The end of the pipe is perflab's end, and so is a line that cannot be read.
@@ -245,6 +264,9 @@ impl Watch {
             self.log_reported = (Instant::now(), self.log.total());
             outbox.push(&Report::Log { bytes: self.log.total() });
         }
+        if self.next_lookups().is_zero() {
+            self.tell_lookups(outbox);
+        }
         if !self.exit_reported
             && let Some(exit) = self.tree.exit()
         {
@@ -258,6 +280,7 @@ impl Watch {
     fn finish(mut self, outbox: &mut Outbox) {
         // a pipe holds at most what it was enlarged to
         self.take_output(2 * OUTPUT_PER_TURN);
+        self.tell_lookups(outbox);
         let bytes = self.log.total();
         let (_, spots) = self.log.finish();
         if let Some(container) = &self.container {

@@ -145,8 +145,8 @@ impl History {
                 let made = made.map(|made| self.shared(*made));
                 self.ran(ran, made);
             }
-            Kind::Gone { launch, times, gpus, changed, appeared, came, left, stuck: _ } => {
-                self.gone(Ended { launch: launch.into(), times, gpus, changed, appeared, came, left });
+            Kind::Gone { launch, times, gpus, changed, appeared, came, made, left, stuck: _ } => {
+                self.gone(Ended { launch: launch.into(), times, gpus, changed, appeared, came, made, left });
             }
             Kind::Lost { launch, after_s, gpus } => self.lost(&launch, after_s, gpus),
             Kind::Checked { of, sample, .. } => self.checked.push((of, sample)),
@@ -228,6 +228,7 @@ impl History {
             changed: Box::default(),
             appeared: Box::default(),
             came: Box::default(),
+            made: Box::default(),
             found: l.found.into_iter().collect(),
             left: Box::default(),
             slot: l.slot.map(|s| s.number),
@@ -240,7 +241,7 @@ impl History {
 
     fn ran(&mut self, ran: Ran<'_>, made: Option<Arc<Conditions>>) {
         let mut run = ran.run;
-        self.opened.extend(ran.opened.map(|o| (o.id, o.files)));
+        self.opened.extend(ran.opened.map(|o| (o.id.clone(), o)));
         run.metrics.shrink();
         let launch = self.by_id.get_key_value(&run.launch).map(|(id, at)| (id.clone(), *at));
         let profile_id = self.text(&ran.profile_id);
@@ -269,7 +270,7 @@ impl History {
             l.span.1 = seq;
             (l.times, l.gpus) = (Some(ended.times), ended.gpus);
             (l.changed, l.appeared) = (ended.changed.into(), ended.appeared.into());
-            l.came = ended.came.into();
+            (l.came, l.made) = (ended.came.into(), ended.made.into());
             l.left = ended.left.into_iter().collect();
         }
         self.close(&ended.launch);

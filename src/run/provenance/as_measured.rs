@@ -17,6 +17,7 @@ pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> R
     let mut named: BTreeMap<&str, Option<&String>> = BTreeMap::new();
     let mut last_runs: HashMap<(&str, &str), &RunRecord> = HashMap::new();
     let mut opened: HashMap<&str, &String> = HashMap::new();
+    let mut looked: HashMap<&str, bool> = HashMap::new();
     let moved = Moved::of(history);
     for run in history.runs() {
         last_runs.insert((&run.config_id, &run.profile_id), run);
@@ -24,6 +25,10 @@ pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> R
         named.extend(made.files.iter().map(|(word, id)| (word.as_str(), Some(id))));
         named.extend(made.absent.iter().map(|word| (word.as_str(), None)));
         opened.extend(history.opened(made).into_iter().flatten().map(|(name, is)| (name.as_str(), is)));
+        if let Some(seen) = history.looked(made) {
+            looked.extend(seen.absent.iter().map(|name| (name.as_str(), false)));
+            looked.extend(seen.there.iter().chain(seen.files.keys()).map(|name| (name.as_str(), true)));
+        }
         builds.insert((&run.serve_id, &made.engine), made);
         servers.insert(&run.config_id, &made.running);
         models.insert(&made.model, made);
@@ -42,7 +47,8 @@ pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> R
             return false;
         }
         let is_own = |name: &str| moved.is_own_between(&run.run.launch, &last.run.launch, name);
-        let words = || made.files.keys().chain(&made.absent).filter(|word| !is_own(word));
+        let absent = made.absent.iter().filter(|word| !moved.is_made_itself(word));
+        let words = || made.files.keys().chain(absent.clone()).filter(|word| !is_own(word));
         let lasts = |word: &String| named.get(word.as_str()).copied().flatten().cloned();
         let now = Conditions {
             build: build.and_then(|b| b.build.clone()),
@@ -57,7 +63,8 @@ pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> R
             ..(**now).clone()
         };
         let opens = |name: &str| opened.get(name).map(|is| (*is).clone());
-        made.differs(&now).is_none() && other_opened(run, history, &moved, opens, is_own).is_none()
+        let is_there = |name: &str| looked.get(name).copied();
+        made.differs(&now).is_none() && other_opened(run, history, &moved, opens, is_there, is_own).is_none()
     };
     history.results(checks, |run| serve_ids.iter().any(|id| **id == *run.serve_id) && counts(run))
 }

@@ -18,13 +18,14 @@ pub(super) fn other_opened(
     history: &History,
     moved: &Moved<'_>,
     held: impl Fn(&str) -> Option<String>,
+    is_there: impl Fn(&str) -> Option<bool>,
     is_own: impl Fn(&str) -> bool,
 ) -> Option<String> {
-    let files = history.opened(run.made.as_ref()?)?.iter();
-    let read = files.filter(|(name, _)| !is_own(name) && !moved.is_remade(name));
+    let opened = history.looked(run.made.as_ref()?)?;
+    let read = opened.files.iter().filter(|(name, _)| !is_own(name) && !moved.is_remade(name));
     // a file says more than the list that it stands in
     let (lists, files): (Vec<_>, Vec<_>) = read.partition(|(name, _)| name.ends_with('*'));
-    files.into_iter().chain(lists).find_map(|(name, was)| {
+    let other = files.into_iter().chain(lists).find_map(|(name, was)| {
         let its = format!("{name}, which its launch opened,");
         match held(name) {
             Some(is) if is == *was => None,
@@ -33,23 +34,25 @@ pub(super) fn other_opened(
             None if moved.is_made(name) => None,
             None => Some(format!("{its} is not there now")),
         }
-    })
+    });
+    let came = || {
+        let mut there = opened.absent.iter().filter(|name| is_there(name) == Some(true));
+        there.find(|name| !is_own(name) && !moved.is_made_itself(name))
+    };
+    let went = || {
+        let mut gone = opened.there.iter().filter(|name| is_there(name) == Some(false));
+        gone.find(|name| !is_own(name) && !moved.is_made(name))
+    };
+    let told = |name: &String, is: &str| format!("{name}, which its launch looked for, is {is} now");
+    other
+        .or_else(|| came().map(|name| told(name, "there")))
+        .or_else(|| went().map(|name| told(name, "not there")))
 }
 
 impl Standing<'_> {
     /// The files that a launch opened, with what they held then; those that count by their names are left out.
     pub fn opened(&self, files: BTreeSet<File>, made: &Conditions) -> BTreeMap<String, String> {
-        // they count below an inherited directory, wherever that is
-        let at_home = made.files.keys().chain(&made.absent).filter(|name| homes::holds(name));
-        let at_home: BTreeSet<PathBuf> = at_home
-            .filter_map(|name| path_of(name, self.study_dir))
-            .flat_map(|path| [path.canonicalize().ok(), Some(path)])
-            .flatten()
-            .collect();
-        let is_named = |name: &str| {
-            let path = self.study_dir.join(name);
-            made.files.contains_key(name) || made.absent.contains(name) || at_home.contains(&path)
-        };
+        let is_named = self.named_by(made);
         let others = files.into_iter().filter(|f| !is_named(&f.name));
         let held = |f: File| {
             let held = f.held.or_else(|| self.words.held(&f.name))?;
@@ -58,9 +61,45 @@ impl Standing<'_> {
         others.filter_map(held).collect()
     }
 
+    /// Whether a path counts by a name in a text.
+    pub(super) fn named_by<'m>(&'m self, made: &'m Conditions) -> impl Fn(&str) -> bool + 'm {
+        // they count below an inherited directory, wherever that is
+        let at_home = made.files.keys().chain(&made.absent).filter(|name| homes::holds(name));
+        let at_home: BTreeSet<PathBuf> = at_home
+            .filter_map(|name| path_of(name, self.study_dir))
+            .flat_map(|path| [path.canonicalize().ok(), Some(path)])
+            .flatten()
+            .collect();
+        move |name: &str| {
+            let path = self.study_dir.join(name);
+            made.files.contains_key(name) || made.absent.contains(name) || at_home.contains(&path)
+        }
+    }
+
     /// What a name stands for here: a hash over files, or a model's commit.
     pub fn held(&self, name: &str) -> Option<String> {
         self.words.held(name)
+    }
+
+    /// Whether a launch made what a text calls so.
+    pub(super) fn is_made(&self, moved: &Moved<'_>, word: &str) -> bool {
+        let at = || path_of(word, self.study_dir);
+        let is_made_there = |path: PathBuf| {
+            // without the sign for the home
+            let path: PathBuf = path.components().collect();
+            let name = path.strip_prefix(self.study_dir).unwrap_or(&path).to_str();
+            name.is_some_and(|name| moved.is_made_itself(name))
+        };
+        moved.is_made_itself(word) || at().is_some_and(is_made_there)
+    }
+
+    /// Whether something is there under a name, or in a directory (`conf.d/*`).
+    pub(super) fn is_there(&self, name: &str) -> bool {
+        if name.ends_with("/*") {
+            self.words.held(name).is_some()
+        } else {
+            self.study_dir.join(name).exists()
+        }
     }
 
     /// What of these files may be settings, which people edit between launches that change them, with hashes over their lines.

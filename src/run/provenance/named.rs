@@ -145,7 +145,9 @@ pub fn path_of(word: &str, study_dir: &Path) -> Option<PathBuf> {
     let real = path.canonicalize().unwrap_or_else(|_| path.clone());
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let holds_us = study_dir.starts_with(&real) || home.starts_with(&real) || std::env::temp_dir() == real;
-    let of_kernel = ["/dev", "/proc", "/sys", "/run"].iter().any(|dir| real.starts_with(dir));
+    // what lies in memory is a file as any other
+    let is_file = real.starts_with("/dev/shm");
+    let of_kernel = !is_file && ["/dev", "/proc", "/sys", "/run"].iter().any(|dir| real.starts_with(dir));
     let ours = real.components().any(|c| c.as_os_str() == ".perflab") || real.ancestors().any(is_state_dir);
     (!holds_us && !of_kernel && !ours).then_some(path)
 }

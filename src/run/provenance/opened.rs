@@ -59,8 +59,18 @@ pub struct File {
     pub held: Option<String>,
     /// somebody read it who did not open it for writing, and it is no log by its name, which people look at meanwhile
     pub is_read: bool,
-    /// it was there before and was written or exchanged since
-    pub is_other: bool,
+    /// what became of it, where it was there before
+    pub since: Since,
+}
+
+/// What became of a file that was there before its launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Since {
+    Same,
+    /// it is as it was, and something was done to it that is no change of its rights: moved away and back, or given those that it had
+    Touched,
+    /// it was written or exchanged
+    Other,
 }
 
 /// What was there before.
@@ -79,8 +89,27 @@ struct Before {
     nobodys: Nobodys,
 }
 
-/// Inode, size and time of the last change of what a file holds: other rights are no change.
-type Stamp = (u64, u64, i64, i64);
+/// What the kernel notes of a file.
+#[derive(Debug, Clone, Copy)]
+struct Stamp {
+    /// inode, size and time of the last change of what it holds
+    held: (u64, u64, i64, i64),
+    /// time of the last change of anything
+    changed: (i64, i64),
+    /// mode, owner, group, names
+    rights: (u32, u32, u32, u64),
+}
+
+impl Stamp {
+    fn until(&self, now: Option<&Self>) -> Since {
+        match now {
+            Some(now) if self.held != now.held => Since::Other,
+            Some(now) if self.changed != now.changed && self.rights == now.rights => Since::Touched,
+            Some(_) => Since::Same,
+            None => Since::Other,
+        }
+    }
+}
 
 impl Opened {
     pub fn begin(ground: Ground) -> Self {
@@ -100,7 +129,7 @@ impl Opened {
             let Some(path) = of_source(path) else { continue };
             let is_read = sight.is_read() && !is_log(&path);
             if let Some(name) = self.before.way(&path).and_then(|way| self.shown(&way)) {
-                files.insert(File { name, is_new: false, held: sight.held, is_read, is_other: false });
+                files.insert(File { name, is_new: false, held: sight.held, is_read, since: Since::Same });
                 continue;
             }
             let Some(is_new) = self.is_new(&path) else { continue };
@@ -109,14 +138,15 @@ impl Opened {
                 continue;
             }
             let held = &sight.held;
-            let is_other = !is_new && self.before.files.get(&path) != stamp(&path).as_ref();
+            let was = self.before.files.get(&path);
+            let since = was.map_or(Since::Same, |was| was.until(stamp(&path).as_ref()));
             let names = self.names(&path, &led_now);
-            files.extend(names.map(|name| File { name, is_new, held: held.clone(), is_read, is_other }));
+            files.extend(names.map(|name| File { name, is_new, held: held.clone(), is_read, since }));
         }
         let listed = dirs.iter().filter(|(dir, _)| self.is_list(dir, &files));
         let all: Vec<String> =
             listed.flat_map(|(dir, _)| self.names(&dir.join("*"), &led_now).collect::<Vec<_>>()).collect();
-        let list = |name| File { name, is_new: false, held: None, is_read: false, is_other: false };
+        let list = |name| File { name, is_new: false, held: None, is_read: false, since: Since::Same };
         files.extend(all.into_iter().map(list));
         files
     }
@@ -375,7 +405,11 @@ fn directories(dir: &Path) -> Vec<PathBuf> {
 
 fn stamp(path: &Path) -> Option<Stamp> {
     let meta = fs::symlink_metadata(path).ok()?;
-    Some((meta.ino(), meta.size(), meta.mtime(), meta.mtime_nsec()))
+    Some(Stamp {
+        held: (meta.ino(), meta.size(), meta.mtime(), meta.mtime_nsec()),
+        changed: (meta.ctime(), meta.ctime_nsec()),
+        rights: (meta.mode(), meta.uid(), meta.gid(), meta.nlink()),
+    })
 }
 
 #[cfg(test)]

@@ -214,10 +214,11 @@ impl<'a> Standing<'a> {
         };
         let (held, launch) = (|name: &str| self.words.held(name), &run.run.launch);
         let is_own = |name: &str| moved.is_own_since(launch, name, || self.words.lines(name));
+        let is_there = |name: &str| Some(self.is_there(name));
         let mut all = Vec::from_iter(self.other_revision(made, now.model_files.as_deref()));
         all.extend(made.differences(&now));
         all.extend(other_libraries());
-        all.extend(other_opened(run, history, moved, held, is_own));
+        all.extend(other_opened(run, history, moved, held, is_there, is_own));
         all
     }
 
@@ -318,10 +319,12 @@ impl<'a> Standing<'a> {
         for (word, was) in &made.files {
             match if is_own(word) { Some(was.clone()) } else { held(word) } {
                 Some(is) => drop(now.files.insert(word.clone(), is)),
+                // a launch makes it again
+                None if self.is_made(moved, word) => drop(now.files.insert(word.clone(), was.clone())),
                 None => drop(now.absent.insert(word.clone())),
             }
         }
-        let came = made.absent.iter().filter(|word| !is_own(word));
+        let came = made.absent.iter().filter(|word| !is_own(word) && !self.is_made(moved, word));
         now.files.extend(came.filter_map(|word| Some((word.clone(), held(word)?))));
     }
 

@@ -40,6 +40,12 @@ pub fn newer(one: &str, other: &str) -> String {
     format!("{one}{NEWER}{other}")
 }
 
+/// What such a name is about; any other one as it is.
+pub fn about(word: &str) -> &str {
+    let suffixes = [IS_DIRECTORY, MAY_RUN, LEADS, BY_AGE];
+    suffixes.iter().find_map(|suffix| word.strip_suffix(suffix)).unwrap_or(word)
+}
+
 /// What holds now of such a name; `None` where nothing does, or the name is none of these.
 pub fn identity(word: &str, study_dir: &Path) -> Option<String> {
     let at = |name: &str| path_of(name, study_dir);
