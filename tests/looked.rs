@@ -2,7 +2,6 @@
 //! (`engine::lookups`). Where it tells nobody, these are skipped.
 
 use std::fs;
-use std::time::Duration;
 
 use perflab::engine::lookups;
 
@@ -97,7 +96,7 @@ fn wait_until_it_looks(lab: &Lab) {
 /// A file that is put there for a moment, or moved away for one, while a launch looks for it again and again.
 #[test]
 fn what_comes_and_goes_under_a_launch_makes_it_doubtful() {
-    let ask = "f=$(echo galf.toh | rev)\nlook() { [ -e \"$f\" ]; }\nlook\necho $$ >> begun.log\n\
+    let ask = "f=$(echo galf.toh | rev)\nlook() { [ -e \"$f\" ] && echo there > seen.log || echo none > seen.log; }\nlook\necho $$ >> begun.log\n\
                while :; do look; sleep 0.02; done &\nsleep 1";
     for there in [false, true] {
         let Some(lab) = looking(ask) else { return };
@@ -113,7 +112,8 @@ fn what_comes_and_goes_under_a_launch_makes_it_doubtful() {
             (&|| fs::write(&file, "").expect("written"), &|| fs::remove_file(&file).expect("removed"))
         };
         first();
-        std::thread::sleep(Duration::from_millis(200));
+        let other = if there { "none" } else { "there" };
+        wait_for("the launch to see it", || lab.read("seen.log").trim() == other);
         then();
         let out = running.wait().expect_code(0);
         assert!(out.stderr.contains("L001: hot.flag changed while it was measured"), "{out:?}");
@@ -133,7 +133,6 @@ fn a_file_that_was_opened_and_is_moved_away_and_back_makes_a_launch_doubtful() {
     wait_until_it_looks(&lab);
     fs::rename(lab.path("conf.ini"), lab.path("aside")).expect("moved");
     write(&lab, "conf.ini", "2\n");
-    std::thread::sleep(Duration::from_millis(100));
     fs::rename(lab.path("aside"), lab.path("conf.ini")).expect("moved");
     let out = running.wait().expect_code(0);
     assert!(out.stderr.contains("L001: conf.ini changed while it was measured"), "{out:?}");

@@ -186,6 +186,7 @@ async fn launched(
         ready.get_or_init(Instant::now);
         x.journal.append(Kind::Ready { launch: launch.clone(), after_s, says: says.clone() })
     };
+    let began = Instant::now();
     let mut books = Books::new(x, &setup, task, &launch, &loads, &ready);
     let crew = Crew {
         launch: &launch,
@@ -201,7 +202,6 @@ async fn launched(
         on_ready: &on_ready,
     };
     let energy_before = energy_j(&crew).await;
-    let began = Instant::now();
     let mut times = LaunchTimes::default();
     let mut keep = |r: LoadResult| books.keep(r);
     let mut ended = carry_out(&crew, &loads, &mut &ground.said, &mut keep, &mut times).await?;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use perflab::engine::LaunchSpec;
 use perflab::engine::lookups::{self, Looked, Lookups, Scope, Sight};
-use perflab::engine::{LaunchSpec, Server};
 
 use super::workshop::{Workshop, runtime, start};
 
@@ -35,10 +35,6 @@ async fn until(seen: &Lookups, what: &str, done: impl Fn(&[Looked]) -> bool) -> 
     panic!("waited in vain for {what}: {:?}", seen.until(None));
 }
 
-async fn kill(server: Server) {
-    server.kill().await;
-}
-
 #[test]
 fn names_are_told_with_what_they_stood_for_and_who_made_them() {
     let workshop = Workshop::new();
@@ -61,7 +57,7 @@ fn names_are_told_with_what_they_stood_for_and_who_made_them() {
         let all = until(&seen, "the list", |all| sights(all, &at("dir/d")).contains(&Sight::Listed)).await;
         assert_eq!(sights(&all, &at("dir/sub")), [Sight::Absent, Sight::Own]);
         assert_eq!(seen.lacks(), lookups::Lacks::default());
-        kill(server).await;
+        server.kill().await;
     });
 }
 
@@ -86,7 +82,7 @@ fn what_comes_and_goes_is_told_each_time() {
             expected.push(sight);
             until(&seen, "another sight", |all| sights(all, &flag) == expected).await;
         }
-        kill(server).await;
+        server.kill().await;
     });
 }
 
@@ -103,6 +99,6 @@ fn many_that_look_at_one_time_and_are_killed_leave_the_others_alone() {
         let all = until(&seen, "the last name", |all| sights(all, &last) == [Sight::Absent]).await;
         let none = all.iter().filter(|looked| looked.path.to_string_lossy().contains("/none")).count();
         assert_eq!(none, 400);
-        kill(server).await;
+        server.kill().await;
     });
 }

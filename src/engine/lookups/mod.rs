@@ -85,7 +85,7 @@ impl Lookups {
         state.seen.extend(looked.into_iter().map(|looked| (now, looked)));
     }
 
-    /// Whether the launch's calls are seen: `None` says that only texts tell what it looks for.
+    /// What was looked for until a moment, in order, and all that the launch itself made; `None`: its calls are not seen, and texts alone tell.
     pub fn until(&self, until: Option<Instant>) -> Option<Vec<Looked>> {
         let state = self.state();
         let counts = |at: &Instant| until.is_none_or(|until| *at <= until);
@@ -98,6 +98,7 @@ impl Lookups {
         *self.state() = State::default();
     }
 
+    /// What is not among it.
     pub fn lacks(&self) -> Lacks {
         self.state().lacks
     }

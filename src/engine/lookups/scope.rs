@@ -102,8 +102,8 @@ mod tests {
             Scope { study_dir: "/var/lib/ci/cache/s".into(), spared: vec!["/srv/models/tiny".into()] };
         let counts = |path: &str| scope.counts(Path::new(path));
         for path in [
-            "/work/study/slow.flag",
-            "/root/.config/vllm/defaults.yaml",
+            "/home/ann/study/slow.flag",
+            "/home/ann/.config/vllm/defaults.yaml",
             "/etc/llm/prod/server.env",
             "/opt/llm/conf",
             "/tmp/study/slow.flag",
@@ -124,10 +124,10 @@ mod tests {
             "/dev/shm/sem.x",
             "/var/lib/ci/cache/s/.cache/x",
             "/srv/models/tiny/config.json",
-            "/root/.cache/vllm/x",
-            "/root/llm/my_cache/x",
-            "/work/venv/lib/python3.12/json.py",
-            "/work/venv/lib/python3.12/site-packages/torch/x.py",
+            "/home/ann/.cache/vllm/x",
+            "/home/ann/llm/my_cache/x",
+            "/home/ann/venv/lib/python3.12/json.py",
+            "/home/ann/venv/lib/python3.12/site-packages/torch/x.py",
         ] {
             assert!(!counts(path), "{path}");
         }
