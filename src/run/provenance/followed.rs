@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::named::{of_keys, path_of};
+use super::named::{of_keys, path_of, shown};
 use super::opened::{File, Ground, is_log};
 use super::standing::Standing;
 use super::{homes, leaves, roots};
@@ -87,8 +87,7 @@ impl Standing<'_> {
         let is_made_there = |path: PathBuf| {
             // without the sign for the home
             let path: PathBuf = path.components().collect();
-            let name = path.strip_prefix(self.study_dir).unwrap_or(&path).to_str();
-            name.is_some_and(|name| moved.is_made_itself(name))
+            shown(&path, self.study_dir).is_some_and(|name| moved.is_made_itself(&name))
         };
         moved.is_made_itself(word) || at().is_some_and(is_made_there)
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::named::path_of;
+use super::named::{path_of, shown};
 use super::opened::is_log;
 use super::standing::Standing;
 use super::states;
@@ -215,12 +215,6 @@ fn has_modules(dir: &Path) -> bool {
     entries
         .take(MOST_LISTED)
         .any(|path| path.extension().is_some_and(|end| end == "py") || path.ends_with("__pycache__"))
-}
-
-/// What a path is called: below the study's directory from there on.
-fn shown(path: &Path, study_dir: &Path) -> Option<String> {
-    let name = path.strip_prefix(study_dir).unwrap_or(path).to_str()?;
-    (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// Directories with installed programs and modules, which are known by themselves.

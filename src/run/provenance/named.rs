@@ -136,6 +136,12 @@ pub fn of_keys(config: &Config, site: &Site, study_dir: &Path) -> BTreeSet<PathB
     keys.filter_map(|(_, value)| path_of(value, study_dir)).filter(|path| path.is_file()).collect()
 }
 
+/// What a path is called: below the study's directory from there on.
+pub fn shown(path: &Path, study_dir: &Path) -> Option<String> {
+    let name = path.strip_prefix(study_dir).unwrap_or(path).to_str()?;
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
 /// Where a word leads: a path as it stands, below the user's home or another inherited directory, or below where engines run. `None` for what is there in any case
 /// (a device, the study's own directory and those above it) and for what perflab itself writes.
 pub fn path_of(word: &str, study_dir: &Path) -> Option<PathBuf> {

@@ -13,6 +13,7 @@ use std::time::Instant;
 use super::build::is_shared_by_all;
 use super::eyes::{self, Eyes, joined};
 use super::listed;
+use super::named::shown;
 use super::quoted::WRITTEN;
 use crate::disk;
 
@@ -205,7 +206,7 @@ impl Opened {
     }
 
     fn shown(&self, path: &Path) -> Option<String> {
-        path.strip_prefix(&self.study_dir).unwrap_or(path).to_str().map(str::to_owned)
+        shown(path, &self.study_dir)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::named::{looks_like_a_file, may_be_shown, path_of};
+use super::named::{looks_like_a_file, may_be_shown, path_of, shown};
 use super::scripts::{MAKE, ON_PATH, Reader, base, is_of_system, is_shell};
 use super::shell::{KEYWORDS, MAKERS, RUNNERS, Word, assigned, commands, defaulted, first_of, rest_of};
 use super::uses::{Use, use_of};
@@ -326,8 +326,7 @@ impl Script<'_, '_, '_> {
     pub(super) fn on_its_path(&self, name: &str) -> Vec<(String, PathBuf)> {
         let paths = self.reader.programs.iter().map(|dir| dir.join(name));
         let study_dir = self.reader.ground.study_dir;
-        let key = |path: &Path| Some(path.strip_prefix(study_dir).unwrap_or(path).to_str()?.to_owned());
-        paths.filter_map(|path| Some((key(&path)?, path))).collect()
+        paths.filter_map(|path| Some((shown(&path, study_dir)?, path))).collect()
     }
 }
 
