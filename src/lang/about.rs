@@ -4,6 +4,7 @@
 use super::sema::scope::Kind;
 use super::source::Span;
 use super::syntax::Block;
+use super::units::Dim;
 
 /// Which of the mistakes of its code it is, and of what, where some pass asks for that.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub enum About {
     Unused(Kind),
     /// something else stands where one of this kind was to be named
     Instead(Kind),
+    /// what stands here against what a param is; of which kind that is
+    OfParam { name: String, meets: Dim },
     /// one of this kind is named twice where each is named once
     Twice(Kind),
     /// a point that an axis does not have
@@ -61,6 +64,8 @@ pub enum About {
     NoSetting(Block),
     /// a setting of another kind of block
     NotHere,
+    /// metrics of GPUs in a study that does not say how many there are
+    WithoutGpus,
     /// what is declared has a name that is none
     NoName,
     /// a character that nobody typed: one that is not seen, or a quote of a word processor

@@ -245,6 +245,17 @@ fn harmful(texts: (&str, &str), fixes: &[&Diagnostic], fresh: &[&Diagnostic], st
     let harms = |c: &Change, place: &Range<usize>| {
         errors.iter().any(|d| touches(d, place) && !is_twice_anyway(fixes[c.fix], d))
     };
+    // a text that was none: what a param was to be, those who insert it would be told
+    let of_param = |c: &Change| {
+        let quoted = fixes[c.fix].edits.iter().all(|e| e.text.starts_with('"'));
+        let name = param_of(fixes[c.fix], texts.0).filter(|_| quoted);
+        let says = |d: &&&Diagnostic, name: &str| {
+            let text = texts.1.get(d.span.range()).unwrap_or_default();
+            is_here(d.span)
+                && text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).any(|w| w == name)
+        };
+        name.is_some_and(|name| errors.iter().any(|d| says(&d, name)))
+    };
     // what then begins a line as nothing can was to stand within
     let left_out = |c: &Change| {
         let around = words_beside(texts.1, &c.new, char::is_whitespace);
@@ -252,9 +263,15 @@ fn harmful(texts: (&str, &str), fixes: &[&Diagnostic], fresh: &[&Diagnostic], st
             && errors.iter().any(|d| d.code == Code::NotADeclaration && touches(d, &around))
     };
     places(texts, fixes, step)
-        .filter(|(c, place)| harms(c, place) || left_out(c))
+        .filter(|(c, place)| harms(c, place) || left_out(c) || of_param(c))
         .map(|(c, _)| c.fix)
         .collect()
+}
+
+/// The param in whose declaration a mistake is.
+fn param_of<'t>(d: &Diagnostic, text: &'t str) -> Option<&'t str> {
+    let line = text[d.span.line_in(text).range()].strip_prefix("param ")?.trim_start();
+    line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next()
 }
 
 /// What each change of a step answers for, in the text after it; it was made in the one before.

@@ -15,6 +15,7 @@ pub mod identity;
 mod idle;
 mod itself;
 mod labels;
+mod left_open;
 pub mod limits;
 mod lone;
 mod normal;

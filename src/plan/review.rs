@@ -19,6 +19,7 @@ use super::dead::unreachable;
 use super::eval::{Before, condition};
 use super::foreseen::foreseen;
 use super::idle::{Rules, Verdict, idle, join, without_unused_axes};
+use super::left_open::without_what_errors_leave_open;
 use super::lone::lone;
 use super::overruled::overruled;
 use super::overwritten::overwritten;
@@ -56,6 +57,7 @@ pub fn reviewed(mut analysis: Analysis) -> Analysis {
     let mut found = if analysis.has_errors() { certain(&analysis) } else { review(&analysis.program) };
     without_bases_told(&analysis, &mut found);
     without_unused_axes(&analysis, &mut found);
+    without_what_errors_leave_open(&mut analysis, &mut found);
     if !found.is_empty() {
         analysis.diagnostics.extend(found);
         in_place_of_another(&mut analysis.diagnostics, &analysis.modules);

@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn groups_say_what_each_rule_says_alone() {
         let rule = |i: usize| {
-            let (seqs, batched) = (i % 5, 60 + i % 9);
+            let (seqs, batched) = (1 + i % 5, 60 + i % 9);
             let when = match i % 4 {
                 0 => format!(
                     "--max-num-seqs == {seqs} and --max-num-batched-tokens < {batched} and gain < -20%"

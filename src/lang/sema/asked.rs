@@ -11,6 +11,7 @@ use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, BinaryOp, Item, StudyLineKind};
+use crate::lang::units::{self, Dim};
 
 /// A flag in a condition.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub struct AskedFlag {
     engines: Vec<Arc<Engine>>,
     /// what it is compared with, where that stands there as it is
     against: Option<(Literal, Span)>,
+    /// it is compared by `==` or `!=`
+    equal: bool,
     /// it stands there alone, as a switch does
     alone: bool,
     /// whether an engine's flag can have that value, or be true alone; `None` where no engine was sure
@@ -49,9 +52,16 @@ impl Literal {
         }
     }
 
-    /// Whether a flag of this type can have such a value. A text that inserts something is any text.
-    fn fits(&self, takes: &Takes) -> bool {
+    /// Whether a flag of this type can have such a value, or one beyond it where it is not compared as `equal`. A text that inserts
+    /// something is any text.
+    fn fits(&self, takes: &Takes, equal: bool) -> bool {
         match (self, takes) {
+            (Self::Number(n), Takes::Int { min, max } | Takes::Float { min, max }) => {
+                let above = |n: f64| max.is_some_and(|max| n > max);
+                // `> 0` of what begins at 1 asks whether it is there at all
+                let below = |n: f64| equal && min.is_some_and(|min| n < min);
+                plain(n).is_none_or(|n| !above(n) && !below(n))
+            }
             (Self::Number(n), Takes::OneOf(choices)) => choices.contains(n),
             (Self::Text(t), Takes::OneOf(choices)) => choices.contains(t) || t.contains('{') || t == "auto",
             (Self::Text(t), Takes::Int { .. } | Takes::Float { .. }) => t == "auto",
@@ -60,6 +70,14 @@ impl Literal {
             _ => true,
         }
     }
+}
+
+/// A number without a unit or with one that counts or is a share.
+fn plain(text: &str) -> Option<f64> {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
+    let (scale, dim) = units::unit(unit)?;
+    let number: f64 = text[..text.len() - unit.len()].parse().ok()?;
+    (dim == Dim::PLAIN).then(|| scale.apply(number))
 }
 
 impl Checker<'_> {
@@ -73,6 +91,7 @@ impl Checker<'_> {
                 known: false,
                 engines: Vec::new(),
                 against: None,
+                equal: false,
                 alone: false,
                 can_be: None,
                 takes: None,
@@ -89,11 +108,12 @@ impl Checker<'_> {
     }
 
     /// Notes what a flag is compared with.
-    pub fn compared(&mut self, flag: &ast::Expr, other: &ast::Expr) {
+    pub fn compared(&mut self, op: BinaryOp, flag: &ast::Expr, other: &ast::Expr) {
         if let (ast::ExprKind::Flag(_), Some(literal)) = (&flag.kind, Literal::of(other))
             && let Some(asked) = self.asked_flags.iter_mut().find(|a| a.span == flag.span)
         {
             asked.against = Some((literal, other.span));
+            asked.equal = is_equality(op);
         }
     }
 
@@ -138,10 +158,10 @@ impl Checker<'_> {
             ast::ExprKind::Binary { op, left, right } if op.is_comparison() => {
                 for (flag, other) in [(left, right), (right, left)] {
                     let against = Literal::of(other).map(|literal| (literal, other.span));
-                    self.held_against(flag, schema, against, false);
+                    self.held_against(flag, schema, (against, is_equality(*op)), false);
                 }
             }
-            _ => self.held_against(e, schema, None, alone),
+            _ => self.held_against(e, schema, (None, false), alone),
         }
     }
 
@@ -149,12 +169,12 @@ impl Checker<'_> {
         &mut self,
         flag: &ast::Expr,
         schema: &Schema,
-        against: Option<(Literal, Span)>,
+        (against, equal): (Option<(Literal, Span)>, bool),
         alone: bool,
     ) {
         let ast::ExprKind::Flag(name) = &flag.kind else { return };
         let fits = |takes: &Takes| match &against {
-            Some((literal, _)) => literal.fits(takes),
+            Some((literal, _)) => literal.fits(takes, equal),
             None => !alone || *takes == Takes::Switch,
         };
         let mut kinds = schema.named(name).map(|spec| &spec.kind).peekable();
@@ -168,6 +188,7 @@ impl Checker<'_> {
             known: true,
             engines: Vec::new(),
             against,
+            equal,
             alone,
             can_be: Some(false),
             takes,
@@ -251,6 +272,15 @@ impl Checker<'_> {
                     format!("\"{c}\"")
                 })
             }
+            (Literal::Number(n), Takes::Int { max, .. } | Takes::Float { max, .. }) => {
+                let d = d.label("out of its range");
+                let percent =
+                    plain(n).filter(|n| max.is_some_and(|max| max <= 1.0 && *n > max && *n <= 100.0));
+                match percent {
+                    Some(n) => d.suggest(&format!("{n}%")).edit(*span, format!("{n}%")),
+                    None => d,
+                }
+            }
             _ => d.label("of another type"),
         };
         self.sink.push(d.help(match takes {
@@ -282,13 +312,17 @@ impl Checker<'_> {
     }
 }
 
+fn is_equality(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::Eq | BinaryOp::Ne)
+}
+
 impl AskedFlag {
     /// Whether an engine's flag can have the value that it is compared with; a schema that stands in for a version's own may be wrong.
     fn hold_against(&mut self, engine: &Engine) {
         let version = engine.version.as_deref();
         let Found::Known(spec, _) = engine.schema.find(&self.name, version) else { return };
         let fits = match &self.against {
-            Some((literal, _)) => literal.fits(&spec.kind),
+            Some((literal, _)) => literal.fits(&spec.kind, self.equal),
             None if self.alone => spec.kind == Takes::Switch,
             None => return,
         };

@@ -53,6 +53,8 @@ pub struct Checker<'a> {
     pub metrics: HashMap<ItemRef, Option<(Expr, Dim)>>,
     /// flags in conditions of the root file, and what the engines of some study know of them
     pub asked_flags: Vec<AskedFlag>,
+    /// lines of loads that do not fit what some study does with them, and how that was said
+    pub(super) loads_told: Vec<(Span, String)>,
     /// the names of all steps of the study that is being looked at
     pub steps_named: Vec<String>,
     /// how often a file with errors names each word, as far as that may be a use
@@ -89,6 +91,7 @@ pub fn check_program(modules: &Modules, sink: &mut Sink) -> Program {
         away: indexmap::IndexMap::new(),
         metrics: HashMap::new(),
         asked_flags: Vec::new(),
+        loads_told: Vec::new(),
         steps_named: Vec::new(),
         named: HashMap::default(),
         texts_of_axes: OnceCell::new(),

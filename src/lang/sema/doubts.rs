@@ -6,6 +6,7 @@ use super::scope::Kind;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
+use crate::lang::syntax::ast::Item;
 
 /// Takes them back, and says with the slip what they would have said.
 pub fn doubts_that_follow(found: &mut Vec<Diagnostic>, modules: &Modules) {
@@ -14,6 +15,59 @@ pub fn doubts_that_follow(found: &mut Vec<Diagnostic>, modules: &Modules) {
     in_place_of_another(found, modules);
     axis_of_another_engine(found, modules);
     version_of_a_parent(found);
+    values_of_guessed_settings(found, modules);
+    releases_of_points(found, modules);
+}
+
+/// `speed 1.5` in a profile: what no setting that is called nearly so can have makes it none of those.
+fn values_of_guessed_settings(found: &mut Vec<Diagnostic>, modules: &Modules) {
+    let line = |d: &Diagnostic| d.span.line_in(modules.text_of(d.span.file));
+    let is_slip = |d: &Diagnostic| {
+        let near = |s: &String| strsim::damerau_levenshtein(s, modules.slice(d.span)) <= 2;
+        d.code == Code::UnknownSetting && d.suggested.iter().any(near)
+    };
+    let of_values = |d: &Diagnostic| matches!(d.code, Code::OutOfRange | Code::Dimension | Code::MissingUnit);
+    let values: Vec<(Span, Span)> =
+        found.iter().filter(|d| of_values(d)).map(|d| (line(d), d.span)).collect();
+    if values.is_empty() {
+        return;
+    }
+    let mut gone = Vec::new();
+    for d in found.iter_mut().filter(|d| is_slip(d)) {
+        let own = line(d);
+        let behind = values.iter().filter(|(line, at)| *line == own && at.start >= d.span.end);
+        let before = gone.len();
+        gone.extend(behind.map(|(_, at)| *at));
+        if gone.len() > before {
+            "unknown".clone_into(&mut d.label);
+            d.suggested.clear();
+            d.edits.clear();
+        }
+    }
+    found.retain(|d| !(of_values(d) && gone.contains(&d.span)));
+}
+
+/// Points of one axis that set a flag which the engine does not have in its release: it is one mistake, of the flag or of the release.
+fn releases_of_points(found: &mut Vec<Diagnostic>, modules: &Modules) {
+    let items = &modules.root().file.items;
+    let mut kept: Vec<Diagnostic> = Vec::with_capacity(found.len());
+    let mut firsts: Vec<(Span, usize)> = Vec::new();
+    for d in found.drain(..) {
+        let of_flag = d.code == Code::FlagVersion && matches!(d.about, About::Release { .. });
+        let axis = Item::at(items, d.span).filter(|i| of_flag && matches!(i, Item::Axis(_))).map(Item::span);
+        let same = |(of, at): &&(Span, usize)| axis == Some(*of) && kept[*at].message == d.message;
+        match (axis, firsts.iter().find(same).map(|(_, at)| *at)) {
+            (Some(_), Some(first)) => {
+                kept[first].related.push((d.span, "and here".to_owned()));
+                kept[first].edits.clear();
+            }
+            (axis, _) => {
+                firsts.extend(axis.map(|axis| (axis, kept.len())));
+                kept.push(d);
+            }
+        }
+    }
+    *found = kept;
 }
 
 /// `env CUDA_VISIBLE_DEVICES=0,1`: how its value is written is of no matter.

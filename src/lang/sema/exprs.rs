@@ -266,8 +266,8 @@ impl Checker<'_> {
             self.as_percent(left, right)?;
             self.below_zero((left, &l), right)?;
             self.below_zero((right, &r), left)?;
-            self.compared(left, right);
-            self.compared(right, left);
+            self.compared(op, left, right);
+            self.compared(op, right, left);
             return Some((node(op, l, r), Type::Bool));
         }
         let dim = self.arithmetic(op, (left, lt), (right, rt))?;
@@ -354,6 +354,7 @@ impl Checker<'_> {
                 let span = l.0.span.to(r.0.span);
                 let message = format!("`{}` cannot compare these two", op.symbol());
                 let d = Diagnostic::new(Code::Dimension, span, message).label("of different kinds");
+                let d = d.about(self.about_param([(l.0, r.1), (r.0, l.1)]));
                 let help = "numbers compare with numbers, text with text by `==` and `!=`; text is quoted";
                 self.sink.push(d.help(help));
                 None
@@ -447,6 +448,7 @@ impl Checker<'_> {
         let d = Diagnostic::new(Code::Dimension, span, message).label("quantities of different kinds");
         let of_param =
             [(l.0, r.1), (r.0, l.1)].into_iter().find_map(|(e, wanted)| self.param_help(e, wanted));
+        let d = d.about(self.about_param([(l.0, Type::Number(r.1)), (r.0, Type::Number(l.1))]));
         self.sink.push(of_another_kind(d, of_param, "only `*` and `/` combine different kinds"));
     }
 }

@@ -33,7 +33,7 @@ impl Checker<'_> {
     pub fn loads_fit(&mut self, decl: &ast::Study, study: &Study) {
         self.streams_read(decl, study);
         self.same_loads(decl);
-        let mut told = Vec::new();
+        let mut told = std::mem::take(&mut self.loads_told);
         let objectives = decl.lines.iter().filter(|l| matches!(l.kind, Line::Objective { .. })).count();
         for line in &decl.lines {
             // of two objectives one is to go: which the loads must fit is not known
@@ -64,6 +64,7 @@ impl Checker<'_> {
                 }
             }
         }
+        self.loads_told = told;
     }
 
     /// Two names of one load: a result is one of its load, whatever that is called.
@@ -149,7 +150,7 @@ impl Checker<'_> {
         }
     }
 
-    /// `told` are the lines of which it was said in this study that what they state does not fit.
+    /// `told` are the lines of which it was said that what they state does not fit.
     fn load_fits(
         &mut self,
         name: &Name,

@@ -86,6 +86,7 @@ impl Checker<'_> {
         let what = format!("{} in a study without `gpus`", names.join(", "));
         let message = format!("{what}: only a recording can have this");
         let d = Diagnostic::new(Code::NotYetLive, study.span, message).label("takes no GPUs");
+        let d = d.about(About::WithoutGpus);
         self.sink.push(d.help("add `gpus 1 of \"H100\"`, with a text that the device's name holds; without it `exec` refuses the study"));
         study.not_yet.push(NotYet { what, span: study.span, live_only: true });
     }

@@ -334,7 +334,7 @@ fn library_file(id: FileId, path: &str, text: &str) -> Arc<File> {
 
 /// The byte order mark that some editors put before a text is no part of it.
 pub fn without_mark(text: &str) -> &str {
-    text.strip_prefix('\u{feff}').unwrap_or(text)
+    text.trim_start_matches('\u{feff}')
 }
 
 fn built_in(kind: Kind, name: &Name, sink: &mut Sink) {

@@ -8,10 +8,10 @@ use super::modules::Modules;
 use super::scope::{Kind, declared};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
-use crate::lang::diag::{About, Diagnostic, nearest, same_digits};
+use crate::lang::diag::{About, Diagnostic, Edit, nearest, same_digits};
 use crate::lang::source::Span;
 use crate::lang::stdlib;
-use crate::lang::syntax::ast::{EngineLineKind as Line, Item, KeyDecl};
+use crate::lang::syntax::ast::{EngineLineKind as Line, FlagKind, Item, KeyDecl};
 
 /// More letters than this are no slip.
 pub(super) const MOST_LETTERS: usize = 2;
@@ -44,7 +44,7 @@ pub fn odd_declarations(found: &mut Vec<Diagnostic>, modules: &Modules) {
 /// A choice or a key that a schema of the root file lacks, named several times: most likely one slip of the schema, and told once.
 pub fn lacking_in_a_schema(found: &mut Vec<Diagnostic>, modules: &Modules) {
     let lacks = |d: &Diagnostic| match d.code {
-        Code::BadFlagValue => d.message.ends_with("is none of the choices"),
+        Code::BadFlagValue => d.message.ends_with("is none of the choices") || is_compared(d),
         Code::UnknownFlag => d.message.contains(" has no key "),
         _ => false,
     };
@@ -55,7 +55,9 @@ pub fn lacking_in_a_schema(found: &mut Vec<Diagnostic>, modules: &Modules) {
     let mut firsts: HashMap<(Code, String, String), usize> = HashMap::new();
     let mut kept: Vec<Diagnostic> = Vec::with_capacity(found.len());
     for d in found.drain(..) {
-        let what = d.message.rsplit('`').nth(1).unwrap_or_default();
+        let said = d.message.rsplit('`').nth(1);
+        let what =
+            if is_compared(&d) { modules.slice(d.span).trim_matches('"') } else { said.unwrap_or_default() };
         let flag = d.message.split([':', ' ']).next().unwrap_or_default();
         let of_schema = lacks(&d) && own.iter().any(|(name, _)| *name == flag);
         let first = of_schema
@@ -68,7 +70,54 @@ pub fn lacking_in_a_schema(found: &mut Vec<Diagnostic>, modules: &Modules) {
             None => kept.push(d),
         }
     }
+    misspelt_choices(&mut kept, &firsts, modules);
     *found = kept;
+}
+
+/// Whether a condition compares a flag with what is none of its choices.
+fn is_compared(d: &Diagnostic) -> bool {
+    d.code == Code::BadFlagValue && d.message.ends_with("never has this value")
+}
+
+/// A choice that nothing names, beside nearly the same one that several places name and no schema has.
+fn misspelt_choices(
+    told: &mut [Diagnostic],
+    firsts: &HashMap<(Code, String, String), usize>,
+    modules: &Modules,
+) {
+    let words = words(modules.root_text());
+    for ((code, flag, used), at) in firsts {
+        let d = &mut told[*at];
+        let [near] = d.suggested.as_slice() else { continue };
+        let near = near.trim_matches('"').to_owned();
+        let unused = words.get(near.as_str()) == Some(&1);
+        if *code != Code::BadFlagValue || d.related.is_empty() || !unused {
+            continue;
+        }
+        let Some(choice) = choice(modules, flag, &near) else { continue };
+        let often = d.related.len() + 1;
+        d.related.insert(0, (d.span, "used here".to_owned()));
+        d.span = choice;
+        d.message = format!(
+            "the choice `{near}` of {flag} is never used; `{used}` is used {often} times and is none"
+        );
+        d.label = format!("did you mean `{used}`?");
+        d.suggested = vec![used.clone()];
+        d.help = Some(format!("call it `{used}` here, or `{near}` wherever it is used"));
+        d.edits = vec![Edit { span: choice, text: used.clone() }];
+    }
+}
+
+/// Where a schema of the root file has a choice of a flag.
+fn choice(modules: &Modules, flag: &str, choice: &str) -> Option<Span> {
+    let items = modules.root().file.items.iter();
+    let engines = items.filter_map(|i| if let Item::Engine(e) = i { Some(e) } else { None });
+    let flags = engines.flat_map(|e| &e.lines).filter_map(|l| match &l.kind {
+        Line::Flag(f) if f.names.iter().any(|n| n.value == flag) => Some(f),
+        _ => None,
+    });
+    let mut choices = flags.filter_map(|f| if let FlagKind::OneOf(all) = &f.kind { Some(all) } else { None });
+    choices.find_map(|all| all.iter().find(|c| c.text == choice)).map(|c| c.span)
 }
 
 /// A name that is used and that nothing declares.

@@ -24,12 +24,31 @@ impl Checker<'_> {
         message: impl FnOnce() -> String,
     ) {
         match seen.iter().find(|(w, _)| *w == word) {
+            Some((_, first)) if self.is_read_as_guessed((word, span), *first) => {}
             Some((_, first)) => {
                 let d = Diagnostic::new(Code::SettingTwice, span, message()).label("the second one");
                 self.sink.push(d.related(*first, "the first one").help("keep one of them"));
             }
             None => seen.push((word, span)),
         }
+    }
+
+    /// `repeats 3` beside `repeat 1`: which of the two is meant nobody knows, and it is one mistake.
+    fn is_read_as_guessed(&mut self, (word, second): (&str, Span), first: Span) -> bool {
+        let on = |line: Span, d: &Diagnostic| {
+            d.code == Code::UnknownSetting
+                && d.span.file == line.file
+                && d.span.start < line.end
+                && line.start < d.span.end
+        };
+        for (line, other) in [(second, first), (first, second)] {
+            let Some(d) = self.sink.each_mut().find(|d| on(line, d)) else { continue };
+            d.edits.clear();
+            d.help = Some(format!("`{word}` is stated already: keep one of them"));
+            d.related.push((other, "stated here".to_owned()));
+            return true;
+        }
+        false
     }
 
     /// Lines with such settings that could not be read, which has been said, up to the first one of their kind that could be.

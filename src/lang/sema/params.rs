@@ -1,10 +1,11 @@
 //! Params: what one may be called, and that its text stands as it is.
 
 use super::check::Checker;
+use super::exprs::Type;
 use super::scope::Kind;
 use super::template::{self, LAUNCH_NAMES};
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Item, Literal, Param};
 use crate::lang::syntax::number_alone;
@@ -190,6 +191,61 @@ impl Checker<'_> {
             "the param `{name}` is {written}: declare it as {wanted}, such as `param {name} = 500{unit}`"
         );
         Some((help, value))
+    }
+}
+
+impl Checker<'_> {
+    /// Which param stands on one side of what cannot meet, and what it meets; each side with what is on the other one.
+    pub(super) fn about_param(&self, sides: [(&ast::Expr, Type); 2]) -> About {
+        let of = |(e, other): &(&ast::Expr, Type)| {
+            let name = named_in(e)?;
+            self.modules.home(e.span).find(Kind::Param, name)?;
+            let Type::Number(meets) = other else { return None };
+            Some(About::OfParam { name: name.to_owned(), meets: *meets })
+        };
+        sides.iter().find_map(of).unwrap_or_default()
+    }
+
+    fn declared_as(name: &str, meets: Dim) -> String {
+        match meets.usual_unit() {
+            Some(unit) => format!("declare it as {meets}, such as `param {name} = 500{unit}`"),
+            None => format!("declare it as {meets}"),
+        }
+    }
+
+    /// A param that is wrong wherever it is used is one mistake, and told where it is declared.
+    pub(super) fn params_of_a_wrong_kind(&mut self) {
+        let wrong = self.sink.found().filter_map(|d| match &d.about {
+            About::OfParam { name, meets } if d.code == Code::Dimension => {
+                Some((name.clone(), *meets, d.span))
+            }
+            _ => None,
+        });
+        let wrong: Vec<(String, Dim, Span)> = wrong.collect();
+        let items = &self.modules.root().file.items;
+        for param in items.iter().filter_map(|i| if let Item::Param(p) = i { Some(p) } else { None }) {
+            let name = &param.name.value;
+            let uses: Vec<_> = wrong.iter().filter(|(of, ..)| of == name).collect();
+            let [(_, meets, _), _, ..] = uses.as_slice() else { continue };
+            let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+            let said = self.modules.root_text().lines().map(|l| l.split('#').next().unwrap_or_default());
+            let said = said.flat_map(|l| l.split(word)).filter(|w| w == name).count();
+            if said != uses.len() + 1 || uses.iter().any(|(_, other, _)| other != meets) {
+                continue;
+            }
+            let places: Vec<Span> = uses.iter().map(|(_, _, at)| *at).collect();
+            let help = Self::declared_as(name, *meets);
+            let value = param.value.span();
+            let message = format!(
+                "the param `{name}` is {}, and meets {meets} wherever it is used",
+                self.source_text(value)
+            );
+            let d = Diagnostic::new(Code::Dimension, value, message).label("of another kind");
+            let d = d.help(help);
+            let d = places.iter().fold(d, |d, at| d.related(*at, "used here"));
+            self.sink.forget(|d| d.code == Code::Dimension && places.contains(&d.span));
+            self.sink.push(d);
+        }
     }
 }
 

@@ -32,14 +32,25 @@ impl Checker<'_> {
                     None
                 };
                 self.takes_nothing(span, &whose);
-                if let Some(near) = near
-                    && let Some(d) =
-                        self.sink.each_mut().find(|d| d.code == Code::UnsetNothing && d.span == span)
-                {
-                    d.label = format!("did you mean `{near}`?");
-                    d.suggested = vec![near.to_owned()];
+                if let Some(near) = near {
+                    self.was_meant(near, span);
                 }
             }
+        }
+    }
+
+    /// A variable that engines set and that is nearly called so: which of the two is misspelt nobody knows.
+    fn set_nearly_so(&mut self, name: &str, at: Span) {
+        let set = || self.engines.values().flatten().flat_map(|e| &e.env).map(|v| v.name.as_str());
+        if let Some(near) = did_you_mean(name, set()).map(str::to_owned) {
+            self.was_meant(&near, at);
+        }
+    }
+
+    fn was_meant(&mut self, near: &str, at: Span) {
+        if let Some(d) = self.sink.each_mut().find(|d| d.code == Code::UnsetNothing && d.span == at) {
+            d.label = format!("did you mean `{near}`?");
+            d.suggested = vec![near.to_owned()];
         }
     }
 
@@ -55,6 +66,9 @@ impl Checker<'_> {
             let Some((what, span)) = unset(change) else { continue };
             if !self.is_set_somewhere(&change.kind) && !self.may_be_set_by_lost(&change.kind) {
                 self.takes_nothing(span, &format!("no engine or other point here sets {what}"));
+                if matches!(change.kind, ChangeKind::UnsetEnv(_)) {
+                    self.set_nearly_so(what, span);
+                }
             }
         }
         self.published_unsets();

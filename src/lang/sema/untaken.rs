@@ -26,10 +26,24 @@ impl Modules {
 }
 
 fn beside(text: &str, at: Range<usize>) -> Vec<&str> {
+    let product = joined(text, at.clone(), &[',', '*']);
+    if !product.is_empty() {
+        return product;
+    }
+    // of a sum a term that is a product may hold the same name once more
+    let alone = |name: &&str| {
+        let start = name.as_ptr() as usize - text.as_ptr() as usize;
+        joined(text, start..start + name.len(), &['*']).is_empty()
+    };
+    joined(text, at, &['+']).into_iter().filter(alone).collect()
+}
+
+/// The names that stand before and behind a place with such signs between them.
+fn joined<'t>(text: &'t str, at: Range<usize>, signs: &[char]) -> Vec<&'t str> {
     let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut names = Vec::new();
     let mut before = text.get(..at.start).unwrap_or_default();
-    while let Some(list) = before.trim_end().strip_suffix(',').map(str::trim_end) {
+    while let Some(list) = before.trim_end().strip_suffix(signs).map(str::trim_end) {
         let start = list.trim_end_matches(in_name).len();
         if start == list.len() {
             break;
@@ -38,7 +52,7 @@ fn beside(text: &str, at: Range<usize>) -> Vec<&str> {
         before = &list[..start];
     }
     let mut behind = text.get(at.end..).unwrap_or_default();
-    while let Some(list) = behind.trim_start().strip_prefix(',').map(str::trim_start) {
+    while let Some(list) = behind.trim_start().strip_prefix(signs).map(str::trim_start) {
         let end = list.len() - list.trim_start_matches(in_name).len();
         if end == 0 {
             break;
@@ -63,5 +77,11 @@ mod tests {
         assert_eq!(of("b"), ["a_1", "c", "d"]);
         assert_eq!(of("engine"), [""; 0]);
         assert_eq!(of("axis"), ["e"]);
+        let sum = "vary a * b + c + d + e * f # g";
+        let of = |name: &str| {
+            let at = sum.rfind(name).expect("there");
+            beside(sum, at..at + name.len())
+        };
+        assert_eq!((of("b"), of("c"), of("f")), (vec!["a"], vec!["d"], vec!["e"]));
     }
 }

@@ -1,12 +1,12 @@
 //! What stands in a line beyond what it takes: a profile behind `adopt`, a unit behind an objective, quotes within a text, braces around the
-//! values of one flag, the next line of a step.
+//! values of one flag, the next line of a step, a title without its quotes, a key of YAML.
 
 use std::ops::Range;
 
 use super::at::{Line, mend, only};
 use super::blocks::first_word;
 use super::hints::Hint;
-use crate::lang::units;
+use crate::lang::{stdlib, units};
 
 /// The remedy for a token (of the chunk, a place in it) with which it begins.
 pub fn beyond(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
@@ -18,6 +18,9 @@ pub fn beyond(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
         .or_else(|| line.dotted_parent())
         .or_else(|| line.next_of_step())
         .or_else(|| line.values_in_braces(chunk))
+        .or_else(|| line.title_of_point())
+        .or_else(|| line.title_of_axis())
+        .or_else(|| line.key_of_yaml())
 }
 
 fn is_name(word: &str) -> bool {
@@ -73,10 +76,13 @@ impl Line<'_> {
         matches!(said, "own" | "recorded").then(|| only("`answers` takes one word: `own` or `recorded`"))
     }
 
-    /// `engine plain = sim.first {`
+    /// `engine plain = sim.first {`, `engine box = llama.cpp {`
     fn dotted_parent(&self) -> Option<Hint> {
-        let name = self.word.strip_prefix('.').filter(|n| is_name(n))?;
+        let last = self.word.strip_prefix('.').filter(|n| is_name(n))?;
         let (_, base) = self.before.rsplit_once('=')?;
+        let whole = format!("{}_{last}", base.trim());
+        let of_library = stdlib::home(self.first(), &whole).is_some();
+        let name = if of_library { whole.as_str() } else { last };
         let opens = self.rest.strip_prefix(self.word)?.trim_start().starts_with('{');
         let derives = matches!(self.first(), "engine" | "profile") && is_name(base.trim()) && opens;
         (derives && self.end == self.token.start).then(|| {
@@ -112,6 +118,61 @@ impl Line<'_> {
             mend(help, self.end - 1..self.token.start + self.rest.len(), right)
         })
     }
+
+    /// `two 2 big: --max-num-seqs=64`
+    fn title_of_point(&self) -> Option<Hint> {
+        let (title, change) = self.rest.split_once(':')?;
+        let name = self.before.rsplit(['{', ',']).next().unwrap_or_default().trim();
+        let changes = ["--", "model ", "env ", "unset ", "raw "];
+        let points = changes.iter().any(|c| change.trim_start().starts_with(c));
+        let several = title.contains(' ') && self.word != "-";
+        (is_name(name) && points && several && is_title(title)).then(|| self.titled(title))
+    }
+
+    /// `axis seqs Sequences = --max-num-seqs=[64, 128]`
+    fn title_of_axis(&self) -> Option<Hint> {
+        let title = self.rest.split('=').next()?.trim_end();
+        let name = self.before.strip_prefix("axis ").map(str::trim_start)?;
+        let like_one = title.starts_with(|c: char| c.is_ascii_uppercase()) || title.contains(' ');
+        let signed = self.rest[title.len()..].trim_start().starts_with('=');
+        (is_name(name) && like_one && signed && is_title(title)).then(|| self.titled(title))
+    }
+
+    fn titled(&self, title: &str) -> Hint {
+        let right = format!("\"{title}\"");
+        mend(
+            format!("a title is a text: write {right}"),
+            self.token.start..self.token.start + title.len(),
+            right,
+        )
+    }
+
+    /// `axis sched = scheduling-policy: priority`
+    fn key_of_yaml(&self) -> Option<Hint> {
+        let (name, begun) = self.before.strip_prefix("axis ")?.split_once('=')?;
+        let glued = self.end == self.token.start && self.word.starts_with('-');
+        let (rest, value) = self.rest.split_once(':')?;
+        let (begun, value) = (begun.trim_start(), value.trim());
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let listed = value.starts_with('[') && value.ends_with(']') || !value.contains([' ', '[', ',']);
+        let one = !value.is_empty() && !value.contains(['{', '"', ':', '=']) && listed;
+        (is_name(name.trim()) && is_name(begun) && glued && rest.chars().all(plain) && one).then(|| {
+            let right = format!("--{begun}{rest}={value}");
+            let start = self.end - begun.len();
+            mend(
+                format!("a flag is typed as in a shell: write `{right}`"),
+                start..self.token.start + self.rest.len(),
+                right,
+            )
+        })
+    }
+}
+
+/// Words as a person writes them in a title.
+fn is_title(text: &str) -> bool {
+    let begins = text.starts_with(|c: char| c.is_alphanumeric());
+    let changes = ["env", "model", "unset", "raw"].contains(&first_word(text));
+    begins && !changes && text.chars().all(|c| c.is_alphanumeric() || " _-.,!?'/&+".contains(c))
 }
 
 #[cfg(test)]

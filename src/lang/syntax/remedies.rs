@@ -214,6 +214,17 @@ impl<'a> At<'a> {
             return Some(mend(format!("a param stands by its name: write `{name}`"), place, name));
         }
         let asks = self.word == "$" && is_condition(self.chunk);
+        // `> ${limit}`
+        let braced = rest.strip_prefix('{').and_then(|r| r.split_once('}')).map(|(name, _)| name);
+        if let Some(name) = braced.filter(|name| asks && is_name(name)) {
+            let place = self.token.start..self.token.end + name.len() + 2;
+            return Some(mend(format!("a param stands by its name: write `{name}`"), place, name));
+        }
+        if self.word == "$" && self.chunk.starts_with("param ") {
+            return Some(only(
+                "the shell's variables are not known here: write a value, and set another by `--set NAME=…`",
+            ));
+        }
         let upper = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
         if asks && name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(upper) {
             return Some(self.here(format!("a variable of the server is asked for by `env {name}`"), "env "));
