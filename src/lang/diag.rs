@@ -121,6 +121,9 @@ impl Diagnostic {
         // `h100` is no slip of `h200` where there are `h100-sxm` and `h100-pcie`
         let begun = |k: &&&str| k.strip_prefix(word).is_some_and(|rest| rest.starts_with(['-', '_', '.']));
         let begun: Vec<String> = known.iter().filter(begun).map(|k| written(k)).collect();
+        if let Some(beside) = numbers_beside(word, &known) {
+            return self.suggest_one_of(&beside.iter().map(|n| written(n)).collect::<Vec<_>>());
+        }
         let near = nearest(word, known);
         if word.len() > 2 && (1..4).contains(&begun.len()) && !near.iter().any(|n| same_digits(word, n)) {
             return self.suggest_one_of(&begun);
@@ -235,6 +238,18 @@ pub fn once_a_name(
         }
     }
     *found = kept;
+}
+
+/// Of numbers those below and above it: `48` is no slip of `8`. `None` where other things are known too.
+fn numbers_beside<'a>(word: &str, known: &[&'a str]) -> Option<Vec<&'a str>> {
+    let number = |text: &str| text.parse::<u64>().ok();
+    let own = number(word)?;
+    let all: Option<Vec<(u64, &str)>> = known.iter().map(|k| Some((number(k)?, *k))).collect();
+    let all = all?;
+    let below = all.iter().filter(|(n, _)| *n < own).max();
+    let above = all.iter().filter(|(n, _)| *n > own).min();
+    Some(below.into_iter().chain(above).map(|(_, k)| *k).collect())
+        .filter(|beside: &Vec<_>| !beside.is_empty())
 }
 
 /// `a name`, `an axis`

@@ -67,7 +67,11 @@ pub fn names(text: &str) -> Vec<&'static str> {
         "rps" | "qps" | "req/s" | "/sec" | "/second" | "Hz" | "hz" | "HZ" => vec!["/s"],
         "/m" | "/minute" | "/mins" | "rpm" => vec!["/min"],
         "/hr" | "/hour" => vec!["/h"],
-        "t/s" | "tps" | "tokens/s" | "toks/s" | "tokens/sec" | "tok/sec" => vec!["tok/s"],
+        "t/s" | "tps" | "tokens/s" | "toks/s" | "tokens/sec" | "tok/sec" | "tokens/second" | "tok/second"
+        | "token/s" => vec!["tok/s"],
+        "usd/hour" | "usd/hr" | "USD/h" | "USD/hour" | "$/h" | "$/hr" | "$/hour" | "dollars/hour" => {
+            vec!["usd/h"]
+        }
         "$" | "USD" | "dollar" | "dollars" => vec!["usd"],
         "watt" | "watts" | "Watt" | "Watts" => vec!["W"],
         "joule" | "joules" | "Joule" | "Joules" => vec!["J"],

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt, HashSet};
 
+use super::command::published_config;
 use super::config::Config;
 use super::eval::{Before, Known, condition, number, surely};
 use super::reach::flag_key;
@@ -187,7 +188,10 @@ fn told(engine: &Arc<Engine>, study: &Study) -> Option<Diagnostic> {
     };
     let (refusal, surely) = match refusal(&declared, Refuses::Surely) {
         Some(refusal) => (refusal, true),
-        None => (refusal(&declared, Refuses::Perhaps)?, false),
+        None => match refusal(&declared, Refuses::Perhaps) {
+            Some(refusal) => (refusal, false),
+            None => return published(engine, study, &declared),
+        },
     };
     found(refusal);
     let last = places.pop();
@@ -205,6 +209,24 @@ fn told(engine: &Arc<Engine>, study: &Study) -> Option<Diagnostic> {
             .help(format!("it is passed on, as {version} may take it"))
     };
     Some(places.into_iter().rev().take(2).fold(d, |d, place| d.related(place, "beside this")))
+}
+
+/// `publish --enable-auto-tool-choice` without a parser: what is recommended would not start, unless a step finds what it lacks.
+fn published(engine: &Engine, study: &Study, declared: &Config) -> Option<Diagnostic> {
+    if engine.publish.is_empty() {
+        return None;
+    }
+    let shown = published_config(declared);
+    let refusal = refusal(&shown, Refuses::Surely)?;
+    let of = |c: &Change| flag_of(c).is_some_and(|f| refusal.flags.contains(&key(&flag_key(f))));
+    if study.steps.iter().any(|s| s.space.any(&|p| p.changes.iter().any(of))) {
+        return None;
+    }
+    let change = engine.publish.iter().map(|p| &p.change).rfind(|c| of(c))?;
+    let span = place(change).filter(|s| s.file == study.span.file).unwrap_or(engine.span);
+    let d =
+        Diagnostic::new(Code::Refused, span, refused(refusal, engine)).label("refused once it is published");
+    Some(d.help("the command that is recommended would end with this: mend what is published"))
 }
 
 fn flag_of(change: &Change) -> Option<&str> {

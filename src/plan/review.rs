@@ -93,7 +93,30 @@ pub(super) fn review(program: &Program) -> Vec<Diagnostic> {
     found.extend(rules.into_values().filter_map(|(verdict, rule, place)| idle(verdict, rule, place)));
     let mut seen = HashSet::new();
     found.retain(|d| seen.insert((d.code, d.span)));
+    once_a_rule(&mut found, program);
     found
+}
+
+/// What one rule excludes in several studies is one mistake.
+fn once_a_rule(found: &mut Vec<Diagnostic>, program: &Program) {
+    let rules: HashSet<Span> = program.studies.iter().flat_map(|s| &s.prune).map(|r| r.span).collect();
+    let by = |d: &Diagnostic| {
+        let mut places = std::iter::once(d.span).chain(d.related.iter().map(|(at, _)| *at));
+        places.find(|at| d.code == Code::Unreachable && rules.contains(at))
+    };
+    let mut kept: Vec<Diagnostic> = Vec::with_capacity(found.len());
+    for d in found.drain(..) {
+        let rule = by(&d);
+        match kept.iter_mut().find(|first| rule.is_some() && by(first) == rule) {
+            Some(first) => {
+                let other =
+                    if Some(d.span) == rule { d.related.first().map(|(at, _)| *at) } else { Some(d.span) };
+                first.related.extend(other.map(|at| (at, "and this".to_owned())));
+            }
+            None => kept.push(d),
+        }
+    }
+    *found = kept;
 }
 
 /// What was found in some studies of a file.

@@ -6,7 +6,7 @@ use super::metrics::Stat;
 use super::program::{Expr, Owner};
 use super::scope::Kind;
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{Diagnostic, with_article};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, BinaryOp, ExprKind, Item};
 
@@ -79,7 +79,7 @@ impl Checker<'_> {
             _ => None,
         });
         let named = value.map_or_else(|| text.to_owned(), |value| format!("{value} (the param `{text}`)"));
-        let message = format!("no server has a {metric} near {named}");
+        let message = format!("no server has {} near {named}", with_article(metric));
         let d = Diagnostic::new(Code::Implausible, at.span, message);
         let meant = text.strip_suffix('s').filter(|digits| digits.parse::<f64>().is_ok());
         let d = match meant.map(|digits| format!("{digits}ms")) {

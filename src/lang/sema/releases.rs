@@ -176,7 +176,10 @@ impl Checker<'_> {
         let (Some(stated), None, Some(version)) = (stated.next(), stated.next(), &engine.version) else {
             return;
         };
-        let Some(taken) = engine.schema.stand_in(Some(version)) else { return };
+        let Some(taken) = engine.schema.stand_in(Some(version)) else {
+            self.spelled_otherwise(stated, engine, version);
+            return;
+        };
         if !self.stood_in.insert((engine.root().to_owned(), version.clone())) {
             return;
         }
@@ -221,6 +224,19 @@ impl Checker<'_> {
             ),
         };
         self.sink.push(Diagnostic::new(Code::VersionUnknown, stated.span, message).label(label).help(help));
+    }
+
+    /// `1.2.0-rc1` for 1.2.0rc1: the same release, and no image or answer of an engine is called so. What a build adds behind a `+` is its own.
+    fn spelled_otherwise(&mut self, stated: &Text, engine: &Program, version: &str) {
+        let releases = engine.schema.versions();
+        let same = |v: &&String| compare_versions(v, version).is_eq();
+        let Some(right) = releases.iter().find(same).filter(|right| *right != version) else { return };
+        if version.contains('+') || !self.stood_in.insert((engine.root().to_owned(), version.to_owned())) {
+            return;
+        }
+        let message = format!("{} calls this release {right}", engine.title);
+        let d = Diagnostic::new(Code::VersionUnknown, stated.span, message).suggest(right);
+        self.sink.push(d.help(format!("write it as the engine prints it: `version \"{right}\"`")));
     }
 }
 

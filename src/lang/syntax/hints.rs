@@ -260,6 +260,15 @@ fn missing_sign(
         let start = before.trim_end_matches(';').len();
         let list = chunk[start..].split([']', '}', '\n', '"', '#']).next().unwrap_or_default();
         let end = if start < before.len() { start + list.rfind(';').map_or(0, |n| n + 1) } else { start };
+        // `use std/engines { vllm sglang trtllm }`
+        let inner = chunk[token.start..].split([']', '}']).next().unwrap_or_default();
+        let names: Vec<&str> = inner.split_whitespace().collect();
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+        if names.len() > 1 && start == before.len() && inner.chars().all(|c| plain(c) || c == ' ') {
+            let right = format!(", {}", names.join(", "));
+            let end = token.start + inner.trim_end().len();
+            return Some(("write a comma between each two of them".to_owned(), (start..end, right)));
+        }
         let right = if start < end { chunk[start..end].replace(';', ",") } else { ",".to_owned() };
         return Some(("write a comma between them".to_owned(), (start..end, right)));
     }

@@ -77,6 +77,13 @@ impl At<'_> {
         let dash = rest.chars().next().filter(|c| matches!(c, '—' | '–' | '−'))?;
         let name = rest[dash.len_utf8()..].starts_with(|c: char| c.is_ascii_alphabetic());
         let at = self.token.start..self.token.start + dash.len_utf8();
+        if rest[dash.len_utf8()..].starts_with(|c: char| c.is_ascii_digit()) {
+            return Some(mend(
+                format!("the sign of a number is a plain `-`: write it for `{dash}`"),
+                at,
+                "-",
+            ));
+        }
         name.then(|| mend(format!("flags begin with two plain dashes: write `--` for `{dash}`"), at, "--"))
     }
 

@@ -27,6 +27,12 @@ pub(super) fn one_each(chunk: &str, token: &Range<usize>, word: &str) -> Option<
         }
         ("versions", _) if word.starts_with('"') && before.ends_with('"') => {
             let at = before.len();
+            let texts: Vec<&str> = rest.split_whitespace().collect();
+            let quoted = |t: &&str| t.len() > 2 && t.starts_with('"') && t.ends_with('"');
+            if texts.len() > 1 && texts.iter().all(quoted) {
+                let edit = Some((at..token.start + rest.len(), format!(", {}", texts.join(", "))));
+                return Some(Hint { help: "write a comma between each two of them".to_owned(), edit });
+            }
             Some(Hint { help: "write a comma between them".to_owned(), edit: Some((at..at, ",".to_owned())) })
         }
         ("engine", path)

@@ -99,6 +99,12 @@ impl Slip<'_> {
         if self.word != "=" || !rest.ends_with("unset") && !rest.ends_with("unset env") {
             return None;
         }
+        if flag == "env" {
+            // `unset env=NCCL_DEBUG`
+            let name = &self.chunk[self.next_word()];
+            let edit = (self.before.len()..self.next_word().end, format!(" {name}"));
+            return Some(hint(format!("write `unset env {name}`"), Some(edit)));
+        }
         let edit = (self.before.len()..self.next_word().end, String::new());
         let what = if rest.ends_with("env") { "env " } else { "" };
         Some(hint(format!("`unset` takes a name without a value: write `unset {what}{flag}`"), Some(edit)))
