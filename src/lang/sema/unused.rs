@@ -270,7 +270,11 @@ impl Checker<'_> {
                     || self.line_lost(&["engine"], |d| d.code == Code::UnclosedString)
             }
             Kind::Profile | Kind::Metric => {
-                studies.any(|s| !s.unread.is_empty() && !has(s, |l| matches!(l, Line::Objective { .. })))
+                let unread = |s: &Study| {
+                    let lost = !s.unread.is_empty() && !has(s, |l| matches!(l, Line::Objective { .. }));
+                    lost && !(kind == Kind::Metric && self.says_what_it_aims_at(s))
+                };
+                studies.any(unread)
                     || kind == Kind::Profile && self.name_lost(&MEASURE)
                     || kind == Kind::Profile
                         && self.line_lost(&["profile"], |d| d.about == About::ParentExpected)
@@ -278,6 +282,17 @@ impl Checker<'_> {
             }
             _ => false,
         }
+    }
+
+    /// `maximize total_tps`, without its load: what is measured is said.
+    fn says_what_it_aims_at(&self, study: &Study) -> bool {
+        let aims = |line: &str| {
+            let mut words = line.split_whitespace();
+            matches!(words.next(), Some("maximize" | "minimize"))
+                && words.next().is_some()
+                && words.next().is_none()
+        };
+        self.modules.slice(study.span).lines().any(|line| aims(line.split('#').next().unwrap_or_default()))
     }
 
     /// Whether a line with an expression lacks a part of it: any metric or param may have stood there.
