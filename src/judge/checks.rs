@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::lang::sema::Stat;
 use crate::lang::sema::program::{Data, Load, Profile};
 use crate::lang::sema::schema::Value;
 use crate::plan::{Config, limits};
@@ -29,7 +30,8 @@ pub struct Finding {
 /// What the study reads of a result, and so claims: a percentile far out, or times between tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Claims {
-    pub p99: bool,
+    /// how many requests the percentile furthest out takes
+    pub needs: Option<u64>,
     pub gaps: bool,
 }
 
@@ -329,14 +331,14 @@ pub(super) fn client_lag(metrics: &Metrics) -> Said {
 
 fn percentile_support(s: &Subject<'_>) -> Said {
     let Some(completed) = s.run.metrics.number("completed") else { return Said::Unchecked };
-    if s.claims.p99 && completed < limits::FAR_OUT_NEEDS as f64 {
-        let needs = limits::FAR_OUT_NEEDS;
-        return Said::Found(
-            Level::Flag,
-            format!("p99 is claimed from {completed} requests; it needs {needs}"),
-        );
+    match s.claims.needs {
+        Some(needs) if completed < needs as f64 => {
+            let read = if Some(needs) == limits::far_out_needs(Stat::P99) { "p99" } else { "p99.9" };
+            let text = format!("{read} is claimed from {completed} requests; it needs {needs}");
+            Said::Found(Level::Flag, text)
+        }
+        _ => Said::Fine,
     }
-    Said::Fine
 }
 
 fn prefix_hits(s: &Subject<'_>) -> Said {

@@ -9,7 +9,7 @@ use super::results::{Results, Run};
 use super::scale;
 use crate::lang::Program;
 use crate::lang::sema::program::{Engine, Expr, Repeat, Study};
-use crate::plan::limits::{is_far_out, most_in_flight};
+use crate::plan::limits::{far_out_needs, most_in_flight};
 use crate::plan::{Config, named_engines, profile};
 
 /// What the validity checks do with a result that breaks them.
@@ -200,7 +200,8 @@ impl<'a> Setup<'a> {
         for e in rules.chain(requirements).chain(objective) {
             e.walk(&mut |e| {
                 let Expr::Metric { name, stat, .. } = e else { return };
-                claims.p99 |= is_far_out(*stat);
+                let needs = stat.and_then(far_out_needs);
+                claims.needs = claims.needs.max(needs);
                 claims.gaps |= matches!(name.as_str(), "itl" | "tpot");
             });
         }

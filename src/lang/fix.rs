@@ -293,7 +293,7 @@ fn followed<'a>(
 
 /// Those fixes in whose places something is wrong after them.
 fn beside<'a>(fixes: &[&'a Diagnostic], new: &[&Diagnostic], steps: &[Step]) -> Vec<&'a Diagnostic> {
-    let errors = new.iter().filter(|d| d.is_error());
+    let errors = new.iter().filter(|d| d.is_error() && d.code != Code::Refused);
     let places: Vec<_> =
         errors.map(|d| origin(d.span, steps)).filter(|s| s.file == FileId::default()).collect();
     let is_beside =
@@ -333,8 +333,12 @@ fn comment(line: &str) -> Option<&str> {
 /// Fewer errors and no new one; where no error is mended, fewer warnings and no new one. With fewer errors, warnings may show
 /// that only a file without errors has. `stay` are those before that are not mended.
 fn is_better(before: &[&Diagnostic], stay: &[&Diagnostic], after: &[&Diagnostic], steps: &[Step]) -> bool {
-    let count = |all: &[&Diagnostic], s: Severity| all.iter().filter(|d| d.severity() == s).count();
-    let new = news(stay, after, steps);
+    // what an engine refuses was refused however its flags were misspelt, and shows once they are not
+    let counts = |d: &&&Diagnostic| d.code != Code::Refused;
+    let count =
+        |all: &[&Diagnostic], s: Severity| all.iter().filter(counts).filter(|d| d.severity() == s).count();
+    let mut new = news(stay, after, steps);
+    new.retain(|d| counts(&d));
     let fewer = |s| count(after, s) < count(before, s);
     if fewer(Severity::Error) {
         return !new.iter().any(|d| d.is_error());

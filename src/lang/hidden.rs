@@ -91,7 +91,7 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
             fresh.into_iter().filter(|d| d.severity() != Severity::Note && !guessed(d)).collect();
         let gone = gone(&there, &fixes, &read, &step);
         let follows = |o: &&Diagnostic| {
-            matches!(o.code, Code::UnknownName | Code::UnknownPoint)
+            matches!(o.code, Code::UnknownName | Code::UnknownPoint | Code::UnknownMetric)
                 // of a head that is read otherwise, the name may have been another
                 || o.code == Code::DeclaredTwice && step.iter().any(|c| touches(o, &c.new))
                 || by_name && matches!(o.code, Code::UnknownFlag | Code::BadFlagValue)
@@ -241,7 +241,9 @@ fn gone(was: &[Diagnostic], fixes: &[&Diagnostic], is: &[Diagnostic], step: &Ste
 
 /// Which fixes bring errors into what they write.
 fn harmful(texts: (&str, &str), fixes: &[&Diagnostic], fresh: &[&Diagnostic], step: &Step) -> Vec<usize> {
-    let errors: Vec<&Diagnostic> = fresh.iter().copied().filter(|d| d.is_error()).collect();
+    // what an engine refuses of a flag it refuses however the flag was misspelt
+    let brought = fresh.iter().copied().filter(|d| d.is_error() && d.code != Code::Refused);
+    let errors: Vec<&Diagnostic> = brought.collect();
     let harms = |c: &Change, place: &Range<usize>| {
         errors.iter().any(|d| touches(d, place) && !is_twice_anyway(fixes[c.fix], d))
     };

@@ -4,6 +4,8 @@
 use foldhash::{HashMapExt, HashSet, HashSetExt};
 
 use super::idle::{Rules, Verdict, idle, join};
+use super::overruled::overruled;
+use super::refused::refused_engines;
 use super::review::{Looked, review};
 use super::torn::Torn;
 use crate::lang::codes::Code;
@@ -40,6 +42,10 @@ fn each_apart(analysis: &Analysis) -> Option<Vec<Diagnostic>> {
         let rest = torn.rest(&alone);
         let looked = Looked::at(&rest, &rest.studies);
         found.extend(looked.found.into_iter().filter(|d| torn.spares(d, &rest)));
+        let refused = refused_engines(&torn.as_declared(&alone), study);
+        found.extend(refused.into_iter().filter(|d| torn.spares(d, &alone)));
+        // a bound of the gain stands for itself, whatever else its rule reads
+        found.extend(overruled(study).into_iter().filter(|d| torn.spares(d, &alone)));
         for track in study.tracks.iter().filter(|_| study.tracks.len() <= MOST_APART) {
             found.extend(of_track(analysis, study, &track.engine));
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet};
 
-use super::limits::{BATCH, FAR_OUT_NEEDS, Sent, far_out, most_in_flight, never_binds};
+use super::limits::{BATCH, Sent, far_out, most_in_flight, never_binds};
 use super::review::{place, setting};
 use crate::lang::codes::Code;
 use crate::lang::sema::problem::some_of;
@@ -56,19 +56,19 @@ fn of_few<'p>(
     (expr, span): (&Expr, Span),
     profiles: &[String],
 ) -> Option<(&'p str, Diagnostic)> {
-    let read = far_out(expr)?;
+    let (read, needs) = far_out(expr)?;
     let all = profiles.iter().filter_map(|name| program.profiles.get(name));
-    let few = all.filter_map(|p| Some((p, Sent::by(p).filter(|n| n.count() < FAR_OUT_NEEDS)?)));
+    let few = all.filter_map(|p| Some((p, Sent::by(p).filter(|n| n.count() < needs)?)));
     let (profile, sent) = few.min_by_key(|(_, sent)| sent.count())?;
     let span = if span.file == study.span.file { span } else { study.span };
-    let message = format!("{read} is read of `{}`, which has {sent}; it takes {FAR_OUT_NEEDS}", profile.name);
+    let message = format!("{read} is read of `{}`, which has {sent}; it takes {needs}", profile.name);
     let d = Diagnostic::new(Code::FewRequests, span, message).label("the maximum under another name");
     let d = if profile.span.file == span.file { d.related(profile.span, "so few") } else { d };
     let more = match (sent, &profile.load) {
         (Sent::OnAverage(_), Some(Load::Rate { per_s, .. })) => {
-            format!("duration {}s", ((FAR_OUT_NEEDS + 1) as f64 / per_s).ceil())
+            format!("duration {}s", ((needs + 1) as f64 / per_s).ceil())
         }
-        _ => format!("requests {}", FAR_OUT_NEEDS + 1),
+        _ => format!("requests {}", needs + 1),
     };
     let help = format!(
         "every result would be flagged (P_SUPPORT): `{more}` or more, or a percentile further in, as p90"

@@ -3,9 +3,11 @@
 
 use foldhash::HashSet;
 
+use super::reach::flags_in;
 use crate::lang::codes::Code;
 use crate::lang::diag::About;
 use crate::lang::sema::program::{Point, Step};
+use crate::lang::sema::schema::{Found, key};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::Item;
 use crate::lang::{Analysis, Diagnostic};
@@ -15,6 +17,29 @@ pub(super) fn without_what_errors_leave_open(analysis: &mut Analysis, found: &mu
     rules_over_gpus(analysis, found);
     bases_of_unread_lines(analysis, found);
     metrics_of_gpus(analysis, found);
+    values_with_signs(analysis, found);
+}
+
+/// `-ngl=18;`: what a condition over this flag comes to is open.
+fn values_with_signs(analysis: &Analysis, found: &mut Vec<Diagnostic>) {
+    let modules = &analysis.modules;
+    let doubtful = analysis.diagnostics.iter().filter(|d| d.code == Code::Unexpanded);
+    let lines: HashSet<String> = doubtful
+        .flat_map(|d| flags_in(modules.slice(d.span.line_in(modules.text_of(d.span.file)))))
+        .collect();
+    if lines.is_empty() {
+        return;
+    }
+    let alike = |flag: &String| {
+        analysis.program.engines.values().any(|e| match e.schema.find(flag, e.version.as_deref()) {
+            Found::Known(spec, _) => spec.names.iter().any(|n| lines.contains(&key(n))),
+            _ => lines.contains(flag),
+        })
+    };
+    let of_values = |d: &Diagnostic| {
+        matches!(d.code, Code::NeverFires | Code::AlwaysFires | Code::SettledGuard | Code::Unreachable)
+    };
+    found.retain(|d| !(of_values(d) && flags_in(modules.slice(d.span)).iter().any(alike)));
 }
 
 /// An engine that is too large is mended by more GPUs, or by fewer of its own.

@@ -4,25 +4,27 @@
 use crate::lang::sema::Stat;
 use crate::lang::sema::program::{Expr, Load, Profile};
 
-/// Requests that a percentile far out takes, to hold with 95 % confidence that one lies beyond it.
-pub const FAR_OUT_NEEDS: u64 = 299;
+/// Requests that a percentile far out takes, so that with 95 % confidence one lies beyond it: ln 0.05 / ln q. `None` of one further in.
+pub fn far_out_needs(stat: Stat) -> Option<u64> {
+    match stat {
+        Stat::P99 => Some(299),
+        Stat::P999 => Some(2995),
+        _ => None,
+    }
+}
 
 /// The flag that says how many requests an engine serves at once.
 pub const BATCH: &str = "--max-num-seqs";
 
-/// Whether a percentile is so far out.
-pub fn is_far_out(stat: Option<Stat>) -> bool {
-    matches!(stat, Some(Stat::P99 | Stat::P999))
-}
-
-/// The first percentile far out that an expression reads, as people write it.
-pub fn far_out(expr: &Expr) -> Option<String> {
-    let mut found = None;
+/// The percentile furthest out that an expression reads, as people write it, and how many requests it takes.
+pub fn far_out(expr: &Expr) -> Option<(String, u64)> {
+    let mut found: Option<(String, u64)> = None;
     expr.walk(&mut |e| {
         if let Expr::Metric { name, stat: Some(stat), .. } = e
-            && is_far_out(Some(*stat))
+            && let Some(needs) = far_out_needs(*stat)
+            && found.as_ref().is_none_or(|(_, most)| needs > *most)
         {
-            found.get_or_insert_with(|| format!("{}({name})", stat.name()));
+            found = Some((format!("{}({name})", stat.name()), needs));
         }
     });
     found

@@ -11,6 +11,7 @@ use super::room::limits;
 use super::undrafted::may_draft;
 use crate::lang::codes::Code;
 use crate::lang::diag::About;
+use crate::lang::sema::bounds::{settled, simplified};
 use crate::lang::sema::program::{Change, Engine, Expr, From, Prune, Step, Study};
 use crate::lang::sema::schema::key;
 use crate::lang::source::Span;
@@ -164,6 +165,18 @@ impl Torn {
         rest
     }
 
+    /// The program without refusals that hang on what engines as declared may not set; what axes set does not matter to those.
+    pub(super) fn as_declared(&self, program: &Program) -> Program {
+        let mut rest = program.clone();
+        for engine in rest.engines.values_mut() {
+            let sure = |flags: &[String]| flags.iter().all(|f| !self.declared.contains(f));
+            let mut own = (**engine).clone();
+            own.refusals = Arc::new(own.refusals.iter().filter(|r| sure(&r.flags)).cloned().collect());
+            *engine = Arc::new(own);
+        }
+        rest
+    }
+
     /// Whether a doubt about the rest holds for the whole file, and stands where no mistake is.
     pub(super) fn spares(&self, found: &Diagnostic, program: &Program) -> bool {
         let at = found.span;
@@ -185,6 +198,8 @@ impl Torn {
             |s: &Step| s.when.as_ref().is_some_and(|g| g.span == at && !g.expr.reads_configuration());
         // `p90(ttft) > -4s` is so whatever was measured
         let measured = |r: &Prune| holds(r.span, at) && !r.when.reads_configuration();
+        // `startup > 30min and startup < 10min`
+        let contradictory = |r: &Prune| holds(r.span, at) && settled(&simplified(&r.when)) == Some(false);
         // which engines are varied decides nothing where all read their flags alike
         let by_its_points = found.code == Code::SameTwice
             && self.candidates != Candidates::Vague
@@ -192,6 +207,7 @@ impl Torn {
         let known = match found.code {
             Code::SettledGuard if program.studies.iter().flat_map(|s| &s.steps).any(timeless) => true,
             Code::AlwaysFires if program.studies.iter().flat_map(|s| &s.prune).any(measured) => true,
+            Code::NeverFires if program.studies.iter().flat_map(|s| &s.prune).any(contradictory) => true,
             _ if of_candidates && self.may_be_any() && !by_its_points => false,
             Code::OnlyBase => !steps.any(|s| self.changes(s) || self.holds_points(s)),
             // a step that is lost may set what these candidates need, unless they stand on an engine as it is declared

@@ -241,15 +241,16 @@ impl Checker<'_> {
             let guess = |e: &Arc<Engine>| Problem::Unknown.diagnostic(&asked.name, asked.span, None, e);
             let guess = asked.engines.iter().map(guess).find(Problem::suggests);
             let d = Diagnostic::new(Code::UnknownFlag, asked.span, message).label("unknown");
-            let d = match guess {
+            let (d, said) = match guess {
                 Some(guess) => {
-                    let Diagnostic { label, suggested, edits, .. } = guess;
-                    Diagnostic { label, suggested, edits, ..d }
+                    let Diagnostic { label, suggested, edits, help, .. } = guess;
+                    (Diagnostic { label, suggested, edits, ..d }, help)
                 }
-                None => d,
+                None => (d, None),
             };
             let help = match d.suggested.first().or(d.edits.first().map(|e| &e.text)) {
                 Some(flag) => format!("write {flag}"),
+                None if said.is_some() => said.unwrap_or_default(),
                 None => "compare with a flag of an engine that the study names".to_owned(),
             };
             if let Some(d) = self.unless_lost(&asked.name, d.help(help)) {

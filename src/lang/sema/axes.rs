@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use foldhash::{HashMap, HashMapExt, HashSet};
+use foldhash::{HashMap, HashMapExt};
 
 use super::check::Checker;
 use super::program::{Change, Engine, Point, Space};
@@ -222,7 +222,7 @@ impl Checker<'_> {
 
     fn engine_axis(&mut self, module: usize, picks: Option<&[Single]>, span: Span) -> Option<Space> {
         let Some(picks) = picks else {
-            self.lost_engine = true;
+            self.unpicked = true;
             let message = "the built-in axis `engine` is always picked from";
             let m = self.module(module);
             let known = m.names(Kind::Engine);
@@ -304,6 +304,17 @@ impl Checker<'_> {
         if self.sink.found().any(|o| o.code == Code::VersionMissing && o.about == about) {
             return;
         }
+        // what an engine inherits is missing there
+        let lacks = |name: &String| {
+            let about = About::Engine(name.clone());
+            self.sink.found().any(|o| o.code == Code::VersionMissing && o.about == about)
+        };
+        if engine.ancestry.iter().any(lacks) {
+            return;
+        }
+        let heirs = self.engines.values().flatten().filter(|e| e.name != *name && e.ancestry.contains(name));
+        let heirs: Vec<About> = heirs.map(|e| About::Engine(e.name.clone())).collect();
+        self.sink.forget(|o| o.code == Code::VersionMissing && heirs.contains(&o.about));
         let d = Diagnostic::new(Code::VersionMissing, at, message).about(about);
         let why = "without one, results of different versions cannot be told apart";
         self.sink.push(match self.derived_with_version(name).filter(|_| in_library) {
@@ -335,7 +346,8 @@ impl Checker<'_> {
         let under = engine.map(|e| (&*e.schema, e.version.as_deref()));
         let mut seen: Vec<(usize, String)> = Vec::new();
         for (i, factor) in factors.iter().enumerate() {
-            let targets: HashSet<String> = factor
+            // in the order of the text: what is told is the same each time
+            let targets: indexmap::IndexSet<String> = factor
                 .points()
                 .into_iter()
                 .flat_map(|p| p.changes.iter().map(|c| super::settings::target(c, under)))

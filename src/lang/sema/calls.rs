@@ -9,7 +9,7 @@ use super::program::{Expr, Owner};
 use super::schema::{Found, Kind as Takes};
 use super::scope::{ItemRef, Kind};
 use crate::lang::codes::Code;
-use crate::lang::diag::{About, Diagnostic, one_of};
+use crate::lang::diag::{About, Diagnostic, nearest, one_of};
 use crate::lang::source::Span;
 use crate::lang::stdlib;
 use crate::lang::syntax::ast::{self, ExprKind, Item, Literal, Name};
@@ -286,7 +286,12 @@ impl Checker<'_> {
             return;
         }
         if let Some(library) = stdlib::home(Kind::Metric.word(), &name.value) {
-            let unused = self.unused_metric(module).map(str::to_owned);
+            // one that is called otherwise altogether is a mistake of its own
+            let alike = |own: &&str| {
+                let shares = own.split('_').any(|part| name.value.split('_').any(|p| p == part));
+                shares || !nearest(&name.value, [*own]).is_empty()
+            };
+            let unused = self.unused_metric(module).filter(alike).map(str::to_owned);
             super::unimported::say(self.module(module), d, library, &name.value, self.sink);
             let told = self.sink.each_mut().last().filter(|d| d.span == name.span);
             if let (Some(own), Some(d)) = (unused, told) {

@@ -26,6 +26,8 @@ pub struct Checker<'a> {
     pub engines: HashMap<ItemRef, Option<Arc<Engine>>>,
     /// an engine is named somewhere that is not known
     pub lost_engine: bool,
+    /// a step varies `engine` and does not say which of those that are known
+    pub(super) unpicked: bool,
     pub profiles: HashMap<ItemRef, Option<Arc<Profile>>>,
     /// what each profile states in some way, by where its name stands
     pub said_in: HashMap<Span, Said>,
@@ -75,6 +77,7 @@ pub fn check_program(modules: &Modules, sink: &mut Sink) -> Program {
         sink,
         engines: HashMap::new(),
         lost_engine: false,
+        unpicked: false,
         profiles: HashMap::new(),
         said_in: HashMap::new(),
         axes: HashMap::new(),

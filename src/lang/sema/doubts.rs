@@ -104,16 +104,43 @@ pub fn in_place_of_another(found: &mut Vec<Diagnostic>, modules: &Modules) {
             _ => d.about == About::Twice(kind),
         };
         let unused = |d: &Diagnostic| d.about == About::Unused(kind);
-        let mut places = found.iter().filter(|d| unused(d)).map(|d| d.span);
-        let (Some(unused_at), None) = (places.next(), places.next()) else { continue };
-        let mut clashes = found.iter_mut().filter(|d| twice(d));
-        let (Some(d), None) = (clashes.next(), clashes.next()) else { continue };
+        let places: Vec<Span> = found.iter().filter(|d| unused(d)).map(|d| d.span).collect();
+        if found.iter().filter(|d| twice(d)).count() != 1 {
+            continue;
+        }
+        if let [first, second] = places[..] {
+            one_of_two_unused(found, modules, (first, second), kind);
+            continue;
+        }
+        let ([unused_at], Some(d)) = (&places[..], found.iter_mut().find(|d| twice(d))) else { continue };
+        let unused_at = *unused_at;
         let name = modules.slice(unused_at);
         d.help =
             Some(format!("one {} stands here twice, and `{name}` is never used: was it meant?", kind.word()));
         d.related.push((unused_at, "never used".to_owned()));
         d.edits.clear();
         found.retain(|d| !(unused(d) && d.span == unused_at));
+    }
+}
+
+/// Two that nothing uses, of which one was meant where another stands twice: the other one is the mistake, and which that is nobody knows.
+fn one_of_two_unused(
+    found: &mut Vec<Diagnostic>,
+    modules: &Modules,
+    (first, second): (Span, Span),
+    kind: Kind,
+) {
+    let word = kind.word();
+    let names = (modules.slice(first), modules.slice(second));
+    found.retain(|d| !(d.about == About::Unused(kind) && d.span == second));
+    if let Some(d) = found.iter_mut().find(|d| d.about == About::Unused(kind) && d.span == first) {
+        d.message =
+            format!("neither `{}` nor `{}` is used, and another {word} stands twice", names.0, names.1);
+        d.help = Some(format!(
+            "one of them was meant where the same {word} stands twice: use the other one too, or remove it"
+        ));
+        d.related.push((second, "nor this one".to_owned()));
+        d.edits.clear();
     }
 }
 

@@ -21,6 +21,11 @@ const NAMES_ENGINES: [&str; 5] = ["baseline", "track", "step", "vary", "from"];
 impl Checker<'_> {
     /// Whether some engine of this file, or where its studies name one, could not be read.
     pub(super) fn engine_lost(&self) -> bool {
+        self.unpicked || self.unknown_engine_lost()
+    }
+
+    /// The same where it need not be one of those that are known.
+    fn unknown_engine_lost(&self) -> bool {
         self.lost_engine
             || self.engines.iter().any(|(at, e)| at.module == 0 && e.is_none())
             || self.engine_twice()
@@ -192,7 +197,7 @@ impl Checker<'_> {
 
     /// An unknown flag's diagnostic, so far as it holds whatever a lost engine has.
     pub(super) fn unless_lost(&self, flag: &str, d: Diagnostic) -> Option<Diagnostic> {
-        if !self.engine_lost() {
+        if !self.engine_lost() || !self.unknown_engine_lost() && self.of_no_engine(flag) {
             return Some(d);
         }
         // nearly a flag of another engine: most likely nearly one of the lost engine's too

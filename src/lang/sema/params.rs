@@ -139,8 +139,10 @@ impl Checker<'_> {
         let all: Vec<(Span, String)> =
             self.sink.found().filter(inserts).map(|d| (d.span, d.message.clone())).collect();
         for (n, (first, message)) in all.iter().enumerate() {
+            // whichever the flag
+            let why = |said: &str| said.split_once(": ").map_or(said, |(_, why)| why).to_owned();
             let same = |(at, said): &(Span, String)| {
-                said == message && at != first && modules.slice(*at) == modules.slice(*first)
+                why(said) == why(message) && at != first && modules.slice(*at) == modules.slice(*first)
             };
             let others: Vec<Span> = all[n + 1..].iter().filter(|o| same(o)).map(|(at, _)| *at).collect();
             if others.is_empty() || all[..n].iter().any(same) {
@@ -187,8 +189,9 @@ impl Checker<'_> {
         let written = self.source_text(value);
         let unit = wanted.usual_unit()?;
         let name = &name.value;
+        let number = if let Literal::Number(n) = &param.value { n.value } else { 500.0 };
         let help = format!(
-            "the param `{name}` is {written}: declare it as {wanted}, such as `param {name} = 500{unit}`"
+            "the param `{name}` is {written}: declare it as {wanted}, such as `param {name} = {number}{unit}`, or mend what it is compared with"
         );
         Some((help, value))
     }
@@ -208,7 +211,9 @@ impl Checker<'_> {
 
     fn declared_as(name: &str, meets: Dim) -> String {
         match meets.usual_unit() {
-            Some(unit) => format!("declare it as {meets}, such as `param {name} = 500{unit}`"),
+            Some(unit) => {
+                format!("declare it as {meets}, such as `param {name} = 500{unit}`, or mend what it meets")
+            }
             None => format!("declare it as {meets}"),
         }
     }

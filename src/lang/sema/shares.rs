@@ -30,6 +30,15 @@ impl Checker<'_> {
             }
             let beyond =
                 if name == "gain" { n.value < -1.0 } else { bounds::is_share(name) && n.value > 1.0 };
+            if name == "gain" && n.unit.is_empty() && n.value >= 1.0 {
+                let message = format!("`gain` is a share of 1, and `{}` is {} %", n.value, n.value * 100.0);
+                let d = Diagnostic::new(Code::Implausible, n.span, message).label("without `%`");
+                self.sink.push(d.help(format!(
+                    "write `{0}%`, or `{1}%` if that is meant",
+                    n.value,
+                    n.value * 100.0
+                )));
+            }
             if !n.unit.is_empty() || !beyond {
                 continue;
             }

@@ -97,14 +97,16 @@ impl Checker<'_> {
 
     fn step_parts<'s>(&mut self, step: &'s ast::Step) -> Option<StepParts<'s>> {
         let mut parts = StepParts { vary: None, pick: None, budget: None };
-        let mut twice = None;
+        let (mut twice, mut first_vary, mut again) = (None, None, false);
         let mut seen = Vec::new();
         for line in &step.lines {
             match &line.kind {
                 StepLineKind::Vary { axes, by } => {
-                    if parts.vary.is_some() {
+                    if let Some(first) = first_vary {
                         twice = Some(line.span);
+                        again = self.modules.slice(line.span) == self.modules.slice(first);
                     }
+                    first_vary = Some(line.span);
                     let search = by.as_ref().map_or(Search::Grid, |b| b.value);
                     if search != Search::Grid {
                         let how = if search == Search::Staged { "staged" } else { "guided" };
@@ -126,7 +128,11 @@ impl Checker<'_> {
         if let Some(span) = twice {
             let message = format!("the step `{}` varies twice", step.name.value);
             let d = Diagnostic::new(Code::StepEmpty, span, message).label("the second `vary`");
-            self.sink.push(d.help("write one product, `vary a * b`, or two steps"));
+            self.sink.push(if again {
+                d.help("remove it: it says the same again").edit(span, "")
+            } else {
+                d.help("write one product, `vary a * b`, or two steps")
+            });
             return None;
         }
         self.guided_budget(step);

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 
 use super::check::Checker;
 use super::program::Change;
@@ -57,11 +57,58 @@ impl Checker<'_> {
                 });
             }
         }
+        for kind in [Kind::Axis, Kind::Profile] {
+            self.more_than_were_meant(root, kind);
+        }
         for item in &root.file.items {
             if let Item::Use(u) = item {
                 self.unused_imports(root, u);
             }
         }
+    }
+
+    /// `vary fp8`, of which nothing is called so, beside axes that nothing uses: one of them may have been meant, and no more.
+    fn more_than_were_meant(&mut self, root: &Module, kind: Kind) {
+        let unknown = |d: &&Diagnostic| {
+            d.code == Code::UnknownName && d.edits.is_empty() && d.about.missing_kind() == Some(kind)
+        };
+        let missing: HashSet<&str> =
+            self.sink.found().filter(unknown).map(|d| self.modules.slice(d.span)).collect();
+        let first = self.sink.found().find(unknown).map(|d| d.span);
+        let (Some(first), 1) = (first, missing.len()) else { return };
+        let open = |(of, name, _): &(Kind, &str, Span)| {
+            let at = root.find(kind, name);
+            *of == kind && at.is_some_and(|at| !self.used.contains(&at) && self.is_named_nowhere(kind, name))
+        };
+        let all: Vec<(Kind, &str, Span)> = declared(root).filter(open).collect();
+        let names: Vec<String> = all.iter().map(|(_, name, _)| format!("`{name}`")).collect();
+        match all.as_slice() {
+            [] => {}
+            [_] => {
+                if let Some(d) = self.sink.each_mut().find(|d| d.code == Code::UnknownName && d.span == first)
+                {
+                    let help = d.help.take().unwrap_or_default();
+                    d.help = Some(format!("{help}; or was {} meant, which nothing uses?", names[0]));
+                }
+            }
+            [(_, _, at), others @ ..] => {
+                let message =
+                    format!("of {} no more than one can be meant by another name", names.join(", "));
+                let d = Diagnostic::new(Code::Unused, *at, message)
+                    .about(About::Unused(kind))
+                    .label("never used");
+                let d = others.iter().fold(d, |d, (_, _, at)| d.related(*at, "nor this one"));
+                self.sink.push(d.help(format!("use each {} in a study, or remove it", kind.word())));
+            }
+        }
+    }
+
+    /// Whether no use of a name that could not be read is known of.
+    fn is_named_nowhere(&self, kind: Kind, name: &str) -> bool {
+        self.named.get(&name.to_ascii_lowercase()).is_none_or(|n| *n <= 1)
+            && !self.sink.suggests(name)
+            && !self.may_be_unknown(kind, name)
+            && !self.may_be_missed(kind, name)
     }
 
     /// `model "who"`, `--flag=who`: where the name of a param stands as a whole value, which is that text and no more.
@@ -166,15 +213,33 @@ impl Checker<'_> {
         }
         !self.sink.has_errors() && !self.sink.suggests(name)
             || !self.may_be_misspelled(kind, at)
-                && self.named.get(&name.to_ascii_lowercase()).is_none_or(|n| *n <= 1)
+                && (self.named.get(&name.to_ascii_lowercase()).is_none_or(|n| *n <= 1)
+                    || kind == Kind::Param && self.is_of_an_axis(name))
                 && !self.sink.suggests(name)
                 && !self.may_be_unknown(kind, name)
-                && !self.may_be_missed(kind)
+                && !self.may_be_missed(kind, name)
+    }
+
+    /// Whether an axis is called so, and some step varies it: what names it is about that one. A param stands in texts and expressions.
+    fn is_of_an_axis(&self, name: &str) -> bool {
+        let root = self.modules.root();
+        let varied = root.find(Kind::Axis, name).is_some_and(|at| self.used.contains(&at));
+        let plain =
+            |line: &str| !line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).any(|w| w == name);
+        let own = |line: &str| {
+            let words = ["axis", "param", "step", "vary", "pick", "track"];
+            line.split_whitespace().next().is_some_and(|word| words.contains(&word))
+        };
+        varied && self.modules.root_text().lines().all(|line| plain(line) || own(line.trim_start()))
     }
 
     /// How often the file names things, as far as those may be uses that could not be read.
     fn words_beside_mistakes(&self) -> HashMap<String, usize> {
-        let errors = self.sink.found().filter(|d| d.is_error() && d.span.file == FileId::default());
+        // a value that does not fit stands in a line that was read
+        let unread = |d: &&Diagnostic| {
+            d.is_error() && d.span.file == FileId::default() && d.code != Code::BadFlagValue
+        };
+        let errors = self.sink.found().filter(unread);
         let places: Vec<Range<usize>> = errors.map(|d| d.span.range()).collect();
         let mistaken = |line: Range<usize>| places.iter().any(|p| p.start < line.end && line.start <= p.end);
         self.modules.words(0, mistaken)
@@ -198,7 +263,12 @@ impl Checker<'_> {
             // `maximize goodput` may be the file's own metric of that kind
             Kind::Metric if d.code == Code::NotCondition => self.modules.slice(d.span) == "goodput",
             // a function is none of the file's
-            Kind::Metric | Kind::Param if d.code == Code::UnknownMetric => !d.message.contains("function"),
+            Kind::Metric | Kind::Param if d.code == Code::UnknownMetric => {
+                // what the library has under that very name was meant
+                let imported =
+                    matches!(d.about, About::Missing { library: Some(_), .. }) && !d.edits.is_empty();
+                !d.message.contains("function") && !imported
+            }
             Kind::Metric => d.code == Code::NeedsStatistic && reads(d.span),
             // something of another kind stands in its place
             _ if d.about == About::Instead(kind) => true,
@@ -229,7 +299,7 @@ impl Checker<'_> {
     }
 
     /// Whether a study lacks the very line that would name one: that line is the mistake, and it has its diagnostic.
-    fn may_be_missed(&self, kind: Kind) -> bool {
+    fn may_be_missed(&self, kind: Kind, name: &str) -> bool {
         let studies = self.modules.root().file.items.iter();
         let mut studies = studies.filter_map(|i| if let Item::Study(s) = i { Some(s) } else { None });
         let has = |s: &Study, is: fn(&Line) -> bool| s.lines.iter().any(|l| is(&l.kind));
@@ -239,8 +309,16 @@ impl Checker<'_> {
             return true;
         }
         // what a step varies that is not there, and that another one was to start from
-        let no_step = |d: &Diagnostic| matches!(d.about, About::MissingBase { .. }) && d.edits.is_empty();
-        if matches!(kind, Kind::Axis | Kind::Engine) && self.sink.found().any(no_step) {
+        let no_step = |d: &Diagnostic| match &d.about {
+            // a step is mostly called as what it varies
+            About::MissingBase { name: base } if kind == Kind::Axis => {
+                let alike = name.contains(base.as_str()) || base.contains(name);
+                d.edits.is_empty() && (alike || !nearest(base, [name]).is_empty())
+            }
+            About::MissingBase { .. } => kind == Kind::Engine && d.edits.is_empty(),
+            _ => false,
+        };
+        if self.sink.found().any(no_step) {
             return true;
         }
         match kind {

@@ -91,7 +91,9 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
     let (hint, by_example) = hints::hint(text, &token, word, &expected, examples);
     // `input 256,`: what is said of the end of the line is said of its comma
     let comma = |(at, right): &(Range<usize>, String)| right.is_empty() && text.get(at.clone()) == Some(",");
-    if found.is_none()
+    // `{"mode": 3,}`: of JSON the comma is one too many, not its end
+    let closes = text[token.start..].starts_with(['}', ']']) && text[..token.start].trim_end().ends_with(',');
+    if (found.is_none() || closes)
         && let Some((at, _)) = hint.edit.clone().filter(comma)
     {
         let span = Span::new(id, base + at.start..base + at.end);

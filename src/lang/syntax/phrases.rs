@@ -166,6 +166,13 @@ impl<'a> Place<'a> {
     fn condition(&self) -> Option<Hint> {
         if self.word.is_empty() && self.is("`requests`") {
             let end = self.before.len().max(self.token.end);
+            // `after 200req`
+            let start = self.before.rfind([' ', '\t']).map_or(0, |n| n + 1);
+            let number = self.before[start..].trim_end_matches(|c: char| c.is_ascii_alphabetic());
+            if number.len() < self.before.len() - start && number.parse::<u64>().is_ok() {
+                let right = format!("{number} requests");
+                return hint(format!("write `{right}`"), Some((start..self.before.len(), right)));
+            }
             return hint("write `requests` behind it", Some((end..end, " requests".to_owned())));
         }
         let more = !self.after().trim().is_empty();
@@ -432,6 +439,13 @@ impl<'a> Place<'a> {
             {
                 hint(format!("a length is one number, or a range to draw from: `{setting} 256 .. 1Ki`"), None)
             }
+            // `20 Hz`, `3 per second`, `6 req/s`
+            ("rate", _) if self.before != setting && rate_unit(self.rest()).is_some() => {
+                let unit = rate_unit(self.rest())?;
+                let number = self.before.rsplit([' ', '\t', ',']).next().unwrap_or_default();
+                let edit = Some((self.before.len()..self.to_line_end().end, unit.to_owned()));
+                hint(format!("the unit stands behind the number: write `{number}{unit}`"), edit)
+            }
             ("concurrency" | "rate", word)
                 if word.starts_with(|c: char| c.is_ascii_digit()) && self.before != setting =>
             {
@@ -484,6 +498,21 @@ fn in_word(c: char) -> bool {
 fn ends_in_number(text: &str) -> bool {
     let last = &text[text.trim_end_matches(|c| in_word(c) || c == '.').len()..];
     last.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// What is said behind a number of requests in a time: `Hz`, `per second`, `req/s`.
+fn rate_unit(text: &str) -> Option<&'static str> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let words = match words.as_slice() {
+        ["requests" | "request" | "req" | "reqs", rest @ ..] if !rest.is_empty() => rest,
+        all => all,
+    };
+    Some(match words.join(" ").as_str() {
+        "Hz" | "hz" | "rps" | "qps" | "req/s" | "reqs/s" | "requests/s" | "per second" | "per sec"
+        | "per s" | "a second" => "/s",
+        "rpm" | "per minute" | "per min" | "a minute" | "req/min" | "requests/min" => "/min",
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -209,7 +209,10 @@ impl<'a> Search<'a> {
                 if concerns(&OF_LENGTHS) {
                     self.loads.insert(profile.name.value.clone());
                 }
-                if concerns(&OF_COUNTS) {
+                // stated, they are as many however they come
+                let stated = profile.lines.iter().any(|l| l.word.value == "requests");
+                let of_pace = stated && matches!(word, "rate" | "arrivals");
+                if concerns(&OF_COUNTS) && !of_pace {
                     self.profiles.insert(profile.name.value.clone());
                 }
                 self.places.push(item.span());
