@@ -223,6 +223,22 @@ pub struct Opened {
     /// those under which it found nothing
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub absent: BTreeSet<String>,
+    /// names that its texts could spell; `None` where it has none of the user's own
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spelled: Option<Spelled>,
+}
+
+/// The names that a launch's texts could spell, wherever they ask for them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spelled {
+    /// the texts whose words count, by name
+    pub texts: BTreeSet<String>,
+    /// directories beside the study's own in which such names may lie
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub dirs: BTreeSet<String>,
+    /// those of the names that were there
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub there: BTreeSet<String>,
 }
 
 /// The container of a launch.

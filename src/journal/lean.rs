@@ -147,7 +147,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    use super::super::event::{Event, Kind, Says};
+    use super::super::event::{Event, Kind, Says, Spelled};
     use super::super::history::History;
     use super::super::made::Conditions;
     use super::super::reader::{Requests, read};
@@ -232,6 +232,7 @@ mod tests {
                     files: [(model.clone(), launch.clone())].into(),
                     there: [launch.clone()].into(),
                     absent: [model.clone()].into(),
+                    spelled: Some(Spelled { texts: [launch.clone()].into(), ..Spelled::default() }),
                 });
                 let conditions = conditions
                     .then(|| Box::new(Conditions { model, load_generator, ..Conditions::default() }));

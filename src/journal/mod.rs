@@ -18,7 +18,7 @@ mod seal;
 mod spare;
 mod writer;
 
-pub use event::{Contained, Event, Installed, Kind, LaunchTimes, Neighbourhood, Opened, Says, Slot};
+pub use event::{Contained, Event, Installed, Kind, LaunchTimes, Neighbourhood, Opened, Says, Slot, Spelled};
 pub use history::History;
 pub use lock::{Lock, LockError, Owner};
 pub use made::{ClientTrial, Conditions, Machine};

@@ -189,6 +189,16 @@ impl<'h> Moved<'h> {
         self.writes(one, name) && self.edits.are_alike(name, one, other)
     }
 
+    /// Whether it came to be under a launch, by its own name.
+    pub fn has_come(&self, name: &str) -> bool {
+        self.came.contains_key(name)
+    }
+
+    /// Whether launches write what is called so.
+    pub fn may_write(&self, name: &str) -> bool {
+        self.written.contains(name) || self.own.iter().any(|(_, own)| *own == name)
+    }
+
     fn writes(&self, launch: &str, name: &str) -> bool {
         self.written.contains(name) || self.own.contains(&(launch, name))
     }

@@ -2,7 +2,7 @@
 
 mod moves;
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -14,7 +14,7 @@ use super::event::Event;
 use super::execution::Execution;
 use super::launch::{LaunchEnd, LoadResult};
 use super::order::{self, LoadOrder};
-use super::provenance::{Names, Stamps};
+use super::provenance::{Names, Stamps, TooMany};
 use super::serve_id::serve_id;
 use super::task::{Ground, Purpose, Task};
 use super::yard::Berth;
@@ -152,6 +152,8 @@ pub struct Books<'a> {
     lookups: Option<(Scope, Lookups)>,
     /// of that what counts, once the first load is over
     files: OnceCell<Option<Opened>>,
+    /// there are more names than are looked at for those that its texts could spell
+    has_many: Cell<bool>,
     /// when its server was ready
     ready: &'a OnceLock<Instant>,
     /// of a check, which has no results
@@ -174,7 +176,7 @@ impl<'a> Books<'a> {
         let lookups = ground.as_ref().filter(|_| are_followed());
         let lookups = lookups.map(|ground| (scope(x, ground), Lookups::default()));
         let opened = ground.map(provenance::Opened::begin);
-        let (files, runs) = (OnceCell::new(), Vec::new());
+        let (files, has_many, runs) = (OnceCell::new(), Cell::default(), Vec::new());
         Self {
             x,
             setup,
@@ -187,6 +189,7 @@ impl<'a> Books<'a> {
             opened,
             lookups,
             files,
+            has_many,
             ready,
             runs,
         }
@@ -202,6 +205,8 @@ impl<'a> Books<'a> {
             }
             _ => None,
         };
+        let many = "there are more names than are looked at for those that its scripts may ask for";
+        let why = why.or(self.has_many.get().then_some(many));
         self.opened.as_ref()?.missed().or(why.map(str::to_owned))
     }
 
@@ -223,6 +228,11 @@ impl<'a> Books<'a> {
             let mut opened = Opened { files, ..Opened::default() };
             if let Some(looked) = looked {
                 standing.looked(&looked, made, &mut opened);
+            }
+            let (listing, others) = self.opened.as_ref()?.lay();
+            match standing.spelled(&self.task.wanted.config, (listing, others), made, &opened.files) {
+                Ok(spelled) => opened.spelled = spelled,
+                Err(TooMany) => self.has_many.set(true),
             }
             let is_some = opened != Opened::default();
             opened.id = short_hash(&serde_json::to_string(&opened).unwrap_or_default());

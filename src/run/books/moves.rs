@@ -67,6 +67,7 @@ impl Books<'_> {
         appeared.extend(written);
         let mut came = self.opened.as_ref().map(|opened| opened.came(&seen)).unwrap_or_default();
         came.retain(|name| self.is_of_launch(&names, name));
+        came.extend(self.came_spelled().filter(|name| !came.contains(name)).collect::<Vec<_>>());
         let made = self.by_calls(&names, &mut changed, &mut appeared, &came);
         let left = self.x.standing().settings(changed.iter().chain(&appeared).chain(&came));
         let changed = changed.into_iter().map(|what| self.in_full(what)).collect();
@@ -99,6 +100,16 @@ impl Books<'_> {
         let is_unnamed = |name: &&String| !end.absent.contains(*name) && !end.files.contains_key(*name);
         let came = begin.absent.iter().filter(is_unnamed).filter(|name| standing.held(name).is_some());
         came.cloned().collect()
+    }
+
+    /// What came to be of the names that its texts could spell, however it did: also what was moved there.
+    fn came_spelled(&self) -> impl Iterator<Item = String> {
+        let find = || {
+            let (opened, begin) = (self.files()?, self.opened.as_ref()?.lay().0);
+            let (config, made) = (&self.task.wanted.config, self.conditions.first()?);
+            self.x.standing().came_spelled(config, opened, begin, made)
+        };
+        find().unwrap_or_default().into_iter().take(MOST_MADE)
     }
 
     /// What it opened and what is not as it was then. Of what was read, by whomever, a person may have changed it; what was only written is

@@ -1,9 +1,10 @@
 //! Which results of a journal count where nothing but the journal is there to compare with: not what this machine is now, but what it was
 //! when the last run was made.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::followed::other_opened;
+use super::spelled::others_are_spelled;
 use crate::journal::{Conditions, History, Moved, RunRecord, Running};
 use crate::judge::{Checks, Results, RunOutcome};
 
@@ -18,6 +19,7 @@ pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> R
     let mut last_runs: HashMap<(&str, &str), &RunRecord> = HashMap::new();
     let mut opened: HashMap<&str, &String> = HashMap::new();
     let mut looked: HashMap<&str, bool> = HashMap::new();
+    let mut spelled: HashMap<&BTreeSet<String>, &RunRecord> = HashMap::new();
     let moved = Moved::of(history);
     for run in history.runs() {
         last_runs.insert((&run.config_id, &run.profile_id), run);
@@ -28,6 +30,7 @@ pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> R
         if let Some(seen) = history.looked(made) {
             looked.extend(seen.absent.iter().map(|name| (name.as_str(), false)));
             looked.extend(seen.there.iter().chain(seen.files.keys()).map(|name| (name.as_str(), true)));
+            spelled.extend(seen.spelled.iter().map(|spelled| (&spelled.texts, run)));
         }
         builds.insert((&run.serve_id, &made.engine), made);
         servers.insert(&run.config_id, &made.running);
@@ -64,7 +67,10 @@ pub fn as_measured(history: &History, serve_ids: &[String], checks: Checks) -> R
         };
         let opens = |name: &str| opened.get(name).map(|is| (*is).clone());
         let is_there = |name: &str| looked.get(name).copied();
-        made.differs(&now).is_none() && other_opened(run, history, &moved, opens, is_there, is_own).is_none()
+        let of_texts = history.looked(made).and_then(|seen| spelled.get(&seen.spelled.as_ref()?.texts));
+        made.differs(&now).is_none()
+            && other_opened(run, history, &moved, opens, is_there, is_own).is_none()
+            && of_texts.is_none_or(|last| !others_are_spelled(history, &moved, run, last))
     };
     history.results(checks, |run| serve_ids.iter().any(|id| **id == *run.serve_id) && counts(run))
 }

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 /// More libraries than any program has.
 const MOST: usize = 512;
+/// Letters of a name.
+const LEAST: usize = 4;
 /// More than any table of names holds.
 const MOST_BYTES: u64 = 16 << 20;
 
@@ -54,6 +56,25 @@ pub fn find(name: &str, library_path: Option<&str>) -> Option<PathBuf> {
 pub fn is_program(path: &Path) -> bool {
     let mut head = [0; 4];
     File::open(path).is_ok_and(|f| f.read_exact_at(&mut head, 0).is_ok()) && head == *b"\x7fELF"
+}
+
+/// The names of files in a program, a line each: texts of it that hold nothing else, as far as they are no sections and no libraries.
+pub fn names(program: &[u8]) -> Option<String> {
+    if !program.starts_with(b"\x7fELF") {
+        return None;
+    }
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+/".contains(c);
+    let is_name = |text: &&str| {
+        let is_source = [".c", ".cc", ".cpp", ".o"].iter().any(|end| text.ends_with(end));
+        let is_of_linking = text.starts_with(['.', '/']) || text.starts_with("lib") && text.contains(".so");
+        text.len() >= LEAST
+            && text.chars().all(is_plain)
+            && text.contains('.')
+            && !is_source
+            && !is_of_linking
+    };
+    let texts = program.split(|byte| *byte == 0).filter_map(|text| std::str::from_utf8(text).ok());
+    Some(texts.filter(is_name).collect::<Vec<_>>().join("\n"))
 }
 
 /// What a file says of its linking.

@@ -20,7 +20,7 @@ use crate::secrets;
 
 const LIBRARIES: &str = "LD_LIBRARY_PATH";
 /// Variables that hold lists of directories, or a place of the user's.
-const PLACES: [&str; 8] =
+pub(super) const PLACES: [&str; 8] =
     ["PATH", LIBRARIES, "LIBRARY_PATH", "CPATH", "MANPATH", "VIRTUAL_ENV", "PWD", "SHELL"];
 /// Longer texts are no names.
 const LONGEST: usize = 1024;

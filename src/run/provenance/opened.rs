@@ -2,7 +2,7 @@
 //! program puts together, settings that name others, modules that are found at run time. What of them counts is what was there before it
 //! began. Where a file is looked for and not found no kernel tells; that is read off the texts.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -10,21 +10,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::build::is_shared_by_all;
 use super::eyes::{self, Eyes, joined};
 use super::listed;
+use super::listing::Listing;
 use super::named::shown;
 use super::quoted::WRITTEN;
+use super::walk::{Entry, Walk, is_of_others};
 use crate::disk;
 
-/// Directories that are followed, the nearest first.
-const MOST_DIRS: usize = 1024;
-/// Files that are known before a launch.
-const MOST_FILES: usize = 20_000;
-/// Directories within one.
-const DEEPEST: usize = 8;
-/// Ways that links lead to one directory.
-const MOST_WAYS: usize = 4;
 /// Longer files are not read as they are opened: of libraries and weights their stamps tell what was written.
 const LONGEST_READ: u64 = 1 << 20;
 /// New names that are written down of one launch.
@@ -45,6 +38,7 @@ pub struct Ground {
 /// What a launch opens, seen from before it begins.
 pub struct Opened {
     study_dir: PathBuf,
+    others: BTreeSet<PathBuf>,
     modules: BTreeSet<PathBuf>,
     before: Arc<Before>,
     eyes: io::Result<Eyes>,
@@ -77,8 +71,9 @@ pub enum Since {
 /// What was there before.
 #[derive(Debug, Default)]
 struct Before {
-    /// those that are followed, with the ways that lead to them
-    dirs: BTreeMap<PathBuf, Vec<PathBuf>>,
+    walk: Walk,
+    /// what lay there, by name
+    listing: Listing,
     /// all that were seen
     all_dirs: HashSet<PathBuf>,
     files: HashMap<PathBuf, Stamp>,
@@ -86,8 +81,6 @@ struct Before {
     links: BTreeMap<PathBuf, Vec<PathBuf>>,
     /// all links, each as it is reached
     ways: BTreeMap<PathBuf, PathBuf>,
-    spared: Vec<PathBuf>,
-    nobodys: Nobodys,
 }
 
 /// What the kernel notes of a file.
@@ -117,7 +110,7 @@ impl Opened {
         let before = Arc::new(Before::of(&ground));
         let eyes = Eyes::on(before.clone());
         let modules = ground.modules.iter().filter_map(|dir| dir.canonicalize().ok()).collect();
-        Self { study_dir: ground.study_dir, modules, before, eyes }
+        Self { study_dir: ground.study_dir, others: ground.others, modules, before, eyes }
     }
 
     /// What was opened until a moment (`None`: until now): files that were there before, new ones, and directories that were listed.
@@ -163,7 +156,7 @@ impl Opened {
 
     /// Whether a directory was gone through for the files in it.
     fn is_list(&self, dir: &Path, files: &BTreeSet<File>) -> bool {
-        let Some(ways) = self.before.dirs.get(dir) else { return false };
+        let Some(ways) = self.before.walk.dirs.get(dir) else { return false };
         let shown: Vec<String> = ways.iter().filter_map(|way| self.shown(way)).collect();
         let was_opened = |name: &str| {
             let is_it = |f: &File| {
@@ -178,11 +171,16 @@ impl Opened {
     /// What came to be: of what was opened, and directories, whose names end in `/`.
     pub fn came(&self, seen: &BTreeSet<File>) -> Vec<String> {
         let files = seen.iter().filter(|f| f.is_new).map(|f| f.name.clone());
-        let is_new = |p: &PathBuf| !self.before.all_dirs.contains(p) && !self.before.is_spared(p);
-        let dirs = self.before.dirs.keys().flat_map(|dir| directories(dir)).filter(is_new);
+        let is_new = |p: &PathBuf| !self.before.all_dirs.contains(p) && !self.before.walk.is_spared(p);
+        let dirs = self.before.walk.dirs.keys().flat_map(|dir| directories(dir)).filter(is_new);
         let dirs = dirs.filter_map(|dir| self.names(&dir, &[]).next().map(|name| format!("{name}/")));
         let all: BTreeSet<String> = files.chain(dirs).collect();
         all.into_iter().take(MOST_NEW).collect()
+    }
+
+    /// What lay there when it began, and in which directories beside the study's own.
+    pub fn lay(&self) -> (&Listing, &BTreeSet<PathBuf>) {
+        (&self.before.listing, &self.others)
     }
 
     /// Why not all was seen.
@@ -196,7 +194,7 @@ impl Opened {
     /// What a path is called: below the study's directory from there on, and so by every link that led to it before the launch or leads to
     /// it now.
     fn names(&self, path: &Path, led_now: &[(PathBuf, PathBuf)]) -> impl Iterator<Item = String> {
-        let dirs = path.parent().and_then(|dir| self.before.dirs.get(dir)).into_iter().flatten();
+        let dirs = path.parent().and_then(|dir| self.before.walk.dirs.get(dir)).into_iter().flatten();
         let below = dirs.filter_map(|dir| Some(dir.join(path.file_name()?)));
         let links = self.before.links.get(path).into_iter().flatten().cloned();
         let now = led_now.iter().filter_map(|(link, to)| Some(joined(link, path.strip_prefix(to).ok()?)));
@@ -217,7 +215,7 @@ impl eyes::Ground for Arc<Before> {
     }
 
     fn was_dir(&self, path: &Path) -> bool {
-        self.dirs.contains_key(path)
+        self.walk.dirs.contains_key(path)
     }
 
     fn was_link(&self, path: &Path) -> bool {
@@ -225,16 +223,16 @@ impl eyes::Ground for Arc<Before> {
     }
 
     fn is_followed(&self, to: &Path) -> bool {
-        !is_of_others(to) && !self.is_spared(to)
+        !is_of_others(to) && !self.walk.is_spared(to)
     }
 
     fn dirs(&self) -> Vec<&PathBuf> {
-        self.dirs.keys().collect()
+        self.walk.dirs.keys().collect()
     }
 
     fn files(&self) -> Vec<&PathBuf> {
         // what lies in a directory that is followed would be told twice
-        let is_apart = |to: &&PathBuf| to.parent().is_none_or(|dir| !self.dirs.contains_key(dir));
+        let is_apart = |to: &&PathBuf| to.parent().is_none_or(|dir| !self.walk.dirs.contains_key(dir));
         self.links.keys().filter(is_apart).collect()
     }
 }
@@ -246,59 +244,27 @@ impl Before {
         let own = own.filter_map(|fd| fs::read_link(fd).ok()).filter(|path| path.is_file());
         let named = ground.spared.iter().filter_map(|path| path.canonicalize().ok());
         let spared = named.chain(own).collect();
-        let mut before = Self { spared, nobodys: Nobodys::here(), ..Self::default() };
-        let mut open: VecDeque<(PathBuf, usize)> = VecDeque::new();
-        for dir in [&ground.study_dir].into_iter().chain(&ground.others) {
-            let is_own = dir == &ground.study_dir;
-            let depth = if !is_own && before.nobodys.or_the_study_are_in(dir, &ground.study_dir) {
-                DEEPEST
-            } else {
-                0
-            };
-            open.push_back((dir.clone(), depth));
-        }
-        while let Some((dir, depth)) = open.pop_front() {
-            if before.dirs.len() >= MOST_DIRS || before.files.len() >= MOST_FILES {
-                break;
-            }
-            before.enter(&dir, depth, &mut open);
-        }
-        before
+        let (mut before, mut listing) = (Self::default(), Listing::of(&ground.study_dir));
+        let others = ground.others.iter().map(PathBuf::as_path);
+        let walk = Walk::through(&ground.study_dir, others, spared, |entry| {
+            listing.add(&entry);
+            before.see(entry);
+        });
+        listing.is_cut = walk.is_cut;
+        Self { walk, listing, ..before }
     }
 
-    fn enter(&mut self, dir: &Path, depth: usize, open: &mut VecDeque<(PathBuf, usize)>) {
-        let Ok(real) = dir.canonicalize() else { return };
-        if is_of_others(&real) || self.is_spared(&real) {
-            return;
+    fn see(&mut self, Entry { path, way, kind, is_dir, .. }: Entry<'_>) {
+        if kind.is_dir() {
+            self.all_dirs.insert(path.clone());
         }
-        let ways = self.dirs.entry(real.clone()).or_default();
-        if ways.len() >= MOST_WAYS || ways.iter().any(|way| way == dir) {
-            return;
-        }
-        ways.push(dir.to_owned());
-        let is_home = self.nobodys.home == real;
-        for entry in fs::read_dir(&real).into_iter().flatten().flatten() {
-            let (path, way) = (entry.path(), dir.join(entry.file_name()));
-            let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_dir() {
-                self.all_dirs.insert(path.clone());
-            }
-            if kind.is_symlink() {
-                self.ways.insert(path.clone(), way.clone());
-            }
-            if kind.is_dir() || kind.is_symlink() && way.is_dir() {
-                let name = entry.file_name();
-                let name = name.to_string_lossy();
-                let is_kept = disk::is_kept_by_tools(&name) || is_home && name.starts_with('.');
-                if depth < DEEPEST && !is_kept {
-                    let depth = if self.nobodys.are_in(&path) { DEEPEST } else { depth + 1 };
-                    open.push_back((way, depth));
-                }
-            } else if kind.is_symlink() {
+        if kind.is_symlink() {
+            self.ways.insert(path, way.clone());
+            if !is_dir {
                 self.link(way);
-            } else if kind.is_file() && self.files.len() < MOST_FILES {
-                self.files.extend(stamp(&path).map(|stamp| (path, stamp)));
             }
+        } else if kind.is_file() {
+            self.files.extend(stamp(&path).map(|stamp| (path, stamp)));
         }
     }
 
@@ -321,16 +287,12 @@ impl Before {
         path.ancestors().find_map(|at| Some(joined(self.ways.get(at)?, path.strip_prefix(at).ok()?)))
     }
 
-    fn is_spared(&self, path: &Path) -> bool {
-        self.spared.iter().any(|spared| path.starts_with(spared))
-    }
-
     /// Whether a file is one that engines read, as far as its name tells.
     fn counts(&self, path: &Path) -> bool {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let is_cache = path.parent().is_some_and(|dir| dir.ends_with("__pycache__"));
         let is_read = disk::Which::All.counts(&name) || disk::is_sourceless(path) && !is_cache;
-        is_read && !self.is_spared(path)
+        is_read && !self.walk.is_spared(path)
     }
 }
 
@@ -349,52 +311,6 @@ fn of_source(path: PathBuf) -> Option<PathBuf> {
     let module = path.file_name()?.to_str()?.split('.').next()?.to_owned();
     let source = dir.parent()?.join(format!("{module}.py"));
     source.is_file().then_some(source)
-}
-
-/// Directories that are nobody's in particular: the user's home, and what is temporary.
-#[derive(Debug, Default)]
-struct Nobodys {
-    /// links resolved; empty where none is known
-    home: PathBuf,
-    temporary: PathBuf,
-}
-
-impl Nobodys {
-    fn here() -> Self {
-        let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-        Self { home: home.canonicalize().unwrap_or(home), temporary: std::env::temp_dir() }
-    }
-
-    /// Whether a directory is one of them, or holds one.
-    fn are_in(&self, dir: &Path) -> bool {
-        self.home.starts_with(dir) || self.temporary.starts_with(dir)
-    }
-
-    /// Whether too much lies below a directory: it is one of them, or holds the study's own and is no repository of it.
-    fn or_the_study_are_in(&self, dir: &Path, study_dir: &Path) -> bool {
-        let Ok(real) = dir.canonicalize() else { return true };
-        let holds_study = !real.join(".git").exists()
-            && study_dir.canonicalize().is_ok_and(|study| study.starts_with(&real));
-        holds_study || self.are_in(&real)
-    }
-}
-
-/// Whether a directory is the system's, the kernel's, an environment that is known by what is installed in it, packages of others, a hub's
-/// cache, a store of containers, or where studies keep what they measured.
-fn is_of_others(dir: &Path) -> bool {
-    let of_kernel = ["/dev", "/proc", "/sys", "/run", "/usr"].iter().any(|first| dir.starts_with(first));
-    // what lies in memory was put there by somebody
-    let is_in_memory = dir.parent().is_some_and(|parent| parent.starts_with("/dev/shm"));
-    let of_system = of_kernel && !is_in_memory || dir == Path::new("/etc");
-    let of_containers = ["vfs-layers", "overlay-layers"].iter().any(|layers| dir.join(layers).is_dir());
-    let name = dir.file_name().unwrap_or_default().to_string_lossy();
-    let is_kept = name == "node_modules" || name == "site-packages" || name.starts_with("models--");
-    of_system
-        || is_shared_by_all(dir)
-        || disk::is_environment(dir)
-        || of_containers
-        || is_kept
-        || dir.join(disk::JOURNAL).is_file()
 }
 
 fn directories(dir: &Path) -> Vec<PathBuf> {

@@ -161,6 +161,14 @@ pub fn said_by(starts: &[Start], ground: &Ground<'_>) -> Said {
     reader.said
 }
 
+/// Whether a file is a shell's script, by its first line, else by the ending of its name.
+pub(super) fn is_of_shell(first: &str, ending: Option<&str>) -> bool {
+    match first.strip_prefix("#!") {
+        Some(line) => line.split_whitespace().any(is_shell),
+        None => ending.is_some_and(|end| ENDINGS.contains(&end)),
+    }
+}
+
 pub(super) fn base(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
@@ -191,16 +199,13 @@ impl Reader<'_> {
         let Ok(text) = fs::read_to_string(&real) else { return };
         let first = text.lines().next().unwrap_or_default();
         self.interpreter(first);
-        let by_ending = real.extension().is_some_and(|e| ENDINGS.iter().any(|end| e == *end));
-        let is_of_shell = match first.strip_prefix("#!") {
-            Some(line) => line.split_whitespace().any(is_shell),
-            None => is_script || by_ending,
-        };
+        let ending = real.extension().and_then(|e| e.to_str());
+        let is_of_shell = is_script && !first.starts_with("#!") || is_of_shell(first, ending);
         let dirs: Vec<PathBuf> =
             [path, &real].into_iter().filter_map(Path::parent).map(Path::to_owned).collect();
         if is_of_shell {
             self.open.push((text, dirs));
-        } else if quoted::is_program(first, real.extension().and_then(|e| e.to_str())) {
+        } else if quoted::is_program(first, ending) {
             self.program(&text, dirs);
         }
     }

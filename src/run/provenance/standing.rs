@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::build::Installed;
 use super::followed::other_opened;
 use super::outdated::Why;
+use super::spelled::Spelling;
 use super::words::Words;
 use super::{blamed, build, inherited, libraries, limits, memory_policy, secrets};
 use crate::journal::{Conditions, History, Moved, RunRecord, Running};
@@ -29,11 +30,11 @@ pub(super) const SILENT: &str = "which does not answer now";
 
 /// What holds here and now. What is installed is looked at when it is first asked for: most of it never is.
 pub struct Standing<'a> {
-    program: &'a Program,
+    pub(super) program: &'a Program,
     pub(super) site: &'a Site,
     pub(super) study_dir: &'a Path,
     /// images of this machine by name, with their own ids
-    images: &'a BTreeMap<String, String>,
+    pub(super) images: &'a BTreeMap<String, String>,
     /// addresses of servers that run already, by the ids of their configurations
     addresses: BTreeMap<String, String>,
     /// those that answer, by address
@@ -54,6 +55,7 @@ pub struct Standing<'a> {
     pub(super) words: Words<'a>,
     engines: RefCell<HashMap<(String, String), Installed>>,
     data: RefCell<HashMap<(String, String), Option<String>>>,
+    pub(super) spelling: Spelling,
 }
 
 impl<'a> Standing<'a> {
@@ -81,6 +83,7 @@ impl<'a> Standing<'a> {
             words: Words::new(program, site, study_dir),
             engines: RefCell::default(),
             data: RefCell::default(),
+            spelling: Spelling::default(),
         }
     }
 
@@ -219,6 +222,7 @@ impl<'a> Standing<'a> {
         all.extend(made.differences(&now));
         all.extend(other_libraries());
         all.extend(other_opened(run, history, moved, held, is_there, is_own));
+        all.extend(self.respelled((run, made), history, moved));
         all
     }
 

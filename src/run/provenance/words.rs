@@ -148,6 +148,12 @@ impl<'a> Words<'a> {
         found
     }
 
+    /// The file that a word stands for here, if it stands for one.
+    pub(super) fn file_of(&self, word: &str) -> Option<PathBuf> {
+        let path = named::path_of(word, self.study_dir).filter(|path| path.is_file());
+        path.or_else(|| scripts::program(word, &self.ground()))
+    }
+
     /// Hashes over the lines of a file, those of what is secret in words that say nothing; one over all that a name stands for where it
     /// is no short text.
     pub fn lines(&self, word: &str) -> Option<String> {
@@ -166,7 +172,7 @@ impl<'a> Words<'a> {
         models.entry(name.to_owned()).or_insert_with(|| hub::known(name, at, self.study_dir, &stated)).clone()
     }
 
-    fn ground(&self) -> Ground<'_> {
+    pub(super) fn ground(&self) -> Ground<'_> {
         Ground { study_dir: self.study_dir, path: &self.path }
     }
 
