@@ -125,7 +125,7 @@ fn what_is_put_there_ends_the_finding_that_it_was_missing() {
 #[test]
 fn a_trial_is_measured_again_where_the_user_says_so() {
     // nothing in the line tells what it was
-    let lab = lab("[ -e \"$(echo mended)\" ] || { echo 'ValueError: heads are odd' >&2; exit 1; }");
+    let lab = lab("[ -e \"$(echo dednem | rev)\" ] || { echo 'ValueError: heads are odd' >&2; exit 1; }");
     assert_eq!(exec(&lab, &[]), 3);
     lab.write("mended", "");
     assert_eq!(exec(&lab, &[]), 3, "perflab cannot see it");

@@ -66,6 +66,7 @@ mod secrets;
 mod side_by_side;
 mod signals;
 mod sites;
+mod spelled;
 mod spending;
 mod spoiled;
 mod stdlib;
