@@ -150,17 +150,19 @@ impl Lexicon {
         self.made.extend(made.iter().filter_map(|word| plain(word)));
     }
 
-    /// The parts of a name, below the directory at which the texts' names begin, that no text says; `None` where it is nothing that a launch
-    /// would ask for. `is_open` where the launch went into its directory, whatever that is called.
-    pub fn missing<'n>(&self, name: &'n str, is_dir: bool, is_open: bool) -> Option<Vec<&'n str>> {
+    /// Whether a name is something that a launch would ask for. It costs more than to see that no text spells it, which most are.
+    pub fn may_be_asked(&self, name: &str, is_dir: bool) -> bool {
         let (dirs, last) = name.rsplit_once('/').unwrap_or(("", name));
-        let is_own = name.match_indices('/').map(|(at, _)| &name[at + 1..]).chain([name]);
-        if dirs.split('/').chain([last]).any(is_left)
-            || !is_dir && !may_be_read(last)
-            || is_own.into_iter().any(|end| self.made.contains(end))
-        {
-            return None;
-        }
+        let mut ends = name.match_indices('/').map(|(at, _)| &name[at + 1..]).chain([name]);
+        (is_dir || may_be_read(last))
+            && !ends.any(|end| self.made.contains(end))
+            && !dirs.split('/').chain([last]).any(is_left)
+    }
+
+    /// The parts of a name, below the directory at which the texts' names begin, that no text says; `None` where it has no letter.
+    /// `is_open` where the launch went into its directory, whatever that is called.
+    pub fn missing<'n>(&self, name: &'n str, is_open: bool) -> Option<Vec<&'n str>> {
+        let (dirs, last) = name.rsplit_once('/').unwrap_or(("", name));
         let ending = last.rsplit_once('.').map(|(_, end)| end).filter(|end| self.endings.contains(end));
         let of_dirs = if is_open { "" } else { dirs };
         let last = ending.map_or(last, |end| &last[..last.len() - end.len()]);
@@ -262,7 +264,7 @@ mod tests {
     fn missing<'n>(name: &str, text: &str, asked: &'n str) -> Option<Vec<&'n str>> {
         let mut lexicon = Lexicon::default();
         assert!(lexicon.add(Path::new(name), text));
-        lexicon.missing(asked, false, false)
+        lexicon.missing(asked, false).filter(|_| lexicon.may_be_asked(asked, false))
     }
 
     #[test]

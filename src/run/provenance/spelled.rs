@@ -46,6 +46,7 @@ pub struct Spelling {
 /// What is there now of what the texts of some results could spell.
 pub(super) struct Now {
     listing: Arc<Listing>,
+    speller: Speller,
     /// names by their places in it that texts alone spell, of those that were not there
     new: Vec<usize>,
     /// others, with what a configuration has to say of them, by the first of that
@@ -54,7 +55,7 @@ pub(super) struct Now {
 }
 
 impl Now {
-    fn of(listing: Arc<Listing>, then: &Spelled, speller: &Speller) -> Self {
+    fn of(listing: Arc<Listing>, then: &Spelled, speller: Speller) -> Self {
         let (mut new, mut open) = (Vec::new(), HashMap::<String, Vec<_>>::new());
         let there: HashSet<&str> = listing.names.iter().map(|listed| listed.name.as_str()).collect();
         // with a whole directory its names lie elsewhere
@@ -72,7 +73,7 @@ impl Now {
                 None => {}
             }
         }
-        Self { listing, new, open, gone }
+        Self { listing, speller, new, open, gone }
     }
 
     /// What came, by the words of a configuration.
@@ -80,7 +81,7 @@ impl Now {
         let by_words = words.iter().filter_map(|word| self.open.get(word)).flatten();
         let by_words = by_words.filter(|(_, all)| all.iter().all(|part| words.contains(part)));
         let all = self.new.iter().chain(by_words.map(|(at, _)| at));
-        all.filter_map(|at| self.listing.names.get(*at))
+        all.filter_map(|at| self.listing.names.get(*at)).filter(|listed| self.speller.may_be_asked(listed))
     }
 }
 
@@ -218,7 +219,7 @@ impl Standing<'_> {
         // what launches write says nothing for sure
         let texts = then.texts.iter().filter(|name| !moved.is_made(name) && !moved.may_write(name));
         let speller = speller(&self.read(texts), self.study_dir, &opened.files).filter(|_| !listing.is_cut);
-        let now = speller.map(|speller| Arc::new(Now::of(listing, then, &speller)));
+        let now = speller.map(|speller| Arc::new(Now::of(listing, then, speller)));
         self.spelling.now.borrow_mut().insert(opened.id.clone(), now.clone());
         now
     }

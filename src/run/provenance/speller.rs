@@ -38,13 +38,19 @@ impl Speller {
         if listed.is_dir && !listed.is_closed && !self.lexicon.asks_directories() {
             return None;
         }
-        self.lexicon.missing(listed.below(), listed.is_dir, self.open.contains(dir))
+        self.lexicon.missing(listed.below(), self.open.contains(dir))
+    }
+
+    pub fn may_be_asked(&self, listed: &Listed) -> bool {
+        self.lexicon.may_be_asked(listed.below(), listed.is_dir)
     }
 }
 
 /// Whether texts and a configuration spell a name.
 pub fn is_spelled(speller: &Speller, listed: &Listed, words: &HashSet<String>) -> bool {
-    speller.missing(listed).is_some_and(|missing| missing.iter().all(|part| words.contains(*part)))
+    let missing = speller.missing(listed);
+    missing.is_some_and(|missing| missing.iter().all(|part| words.contains(*part)))
+        && speller.may_be_asked(listed)
 }
 
 /// The words that a serve line, a configuration (its normal form) and variables give to names.
