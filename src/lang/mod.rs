@@ -15,6 +15,7 @@ pub mod hidden;
 pub mod invisible;
 pub mod learn;
 pub mod made;
+mod near;
 mod numbering;
 pub mod of_launch;
 mod pictures;

@@ -65,7 +65,13 @@ fn each_way(text: &str, found: &[Diagnostic], open: &[Option<Ways>], effort: &Ef
         if !wrong.is_empty() {
             return Reading::Wrong(wrong);
         }
-        let told = new.into_iter().filter(|d| is_told(d) && !is_of_way(&next, d, &step));
+        // the second of two values was to be another one, which no way says
+        let is_open = |d: &Diagnostic| {
+            let second = fixes.iter().filter(|f| f.code == Code::DeclaredTwice);
+            d.code == Code::Unreachable
+                && second.map(|f| &text[f.span.line_in(text).range()]).any(|line| hangs_on(line, d, &next))
+        };
+        let told = new.into_iter().filter(|d| is_told(d) && !is_open(d) && !is_of_way(&next, d, &step));
         let told: Vec<Diagnostic> = told.map(|d| in_place(d, std::slice::from_ref(&step))).collect();
         if told.is_empty() {
             return Reading::Sure(told);
@@ -73,6 +79,15 @@ fn each_way(text: &str, found: &[Diagnostic], open: &[Option<Ways>], effort: &Ef
         readings.push(told);
     }
     Reading::Sure(in_all(readings))
+}
+
+/// Whether what excludes something of another line reads a flag that this line sets.
+fn hangs_on(line: &str, d: &Diagnostic, text: &str) -> bool {
+    let word = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    let flags: Vec<&str> = line.split(word).filter(|w| w.starts_with("--")).collect();
+    let reads =
+        |at: Span| is_here(at) && text[at.line_in(text).range()].split(word).any(|w| flags.contains(&w));
+    !reads(d.span) && d.related.iter().any(|(at, _)| reads(*at))
 }
 
 /// What all readings find. One that brings more engines that are too large than another is nobody's.

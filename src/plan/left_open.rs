@@ -18,6 +18,24 @@ pub(super) fn without_what_errors_leave_open(analysis: &mut Analysis, found: &mu
     bases_of_unread_lines(analysis, found);
     metrics_of_gpus(analysis, found);
     values_with_signs(analysis, found);
+    values_twice(analysis, found);
+}
+
+/// `--max-num-seqs=[512, 512]`: what a rule over this flag comes to is open, as the second value was to be another.
+fn values_twice(analysis: &Analysis, found: &mut Vec<Diagnostic>) {
+    let modules = &analysis.modules;
+    let items = &modules.root().file.items;
+    let in_axis = |d: &&Diagnostic| {
+        d.code == Code::DeclaredTwice
+            && matches!(Item::at(items, d.span), Some(Item::Axis(a)) if a.name.span != d.span)
+    };
+    let axes = analysis.diagnostics.iter().filter(in_axis).filter_map(|d| Item::at(items, d.span));
+    let flags: HashSet<String> = axes.flat_map(|axis| flags_in(modules.slice(axis.span()))).collect();
+    let reads = |span: &Span| !flags_in(modules.slice(*span)).is_disjoint(&flags);
+    found.retain(|d| {
+        let of_rule = || reads(&d.span) || d.related.iter().any(|(at, _)| reads(at));
+        !matches!(d.code, Code::NeverFires | Code::AlwaysFires | Code::Unreachable) || !of_rule()
+    });
 }
 
 /// `-ngl=18;`: what a condition over this flag comes to is open.

@@ -437,3 +437,34 @@ pub(super) fn setting(change: &Change, engine: &Engine) -> Option<Setting> {
 pub(super) fn place(point: &Point, step: &Step) -> Span {
     if point.span.file == step.span.file { point.span } else { step.span }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lang::analyze;
+    use crate::lang::source::NoFiles;
+
+    #[test]
+    fn what_a_rule_excludes_in_two_studies_is_told_once() {
+        let study = |name: &str, axis: &str| {
+            format!(
+                "study {name} {{\n model \"m\"\n baseline here\n maximize total_tps on load\n step a {{ vary {axis} }}\n}}\n"
+            )
+        };
+        let text = format!(
+            "use std/engines {{ sim }}\nengine here = sim {{ version \"1\" }}\n\
+             profile load {{\n data random\n input 8\n output 8\n rate 1/s\n requests 400\n}}\n\
+             axis few = --max-num-seqs=[4, 256]\naxis fewer = --max-num-seqs=[2, 128]\n\
+             prune small \"too small\" when --max-num-seqs < 16\n{}{}",
+            study("one", "few"),
+            study("two", "fewer")
+        );
+        let analysis = reviewed(analyze(&NoFiles, "test.plab", &text));
+        assert!(!analysis.has_errors(), "{:?}", analysis.diagnostics);
+        let told: Vec<_> = analysis.diagnostics.iter().filter(|d| d.code == Code::Unreachable).collect();
+        let [told] = told.as_slice() else { panic!("{told:?}") };
+        let places = std::iter::once(told.span).chain(told.related.iter().map(|(at, _)| *at));
+        let texts: Vec<&str> = places.map(|at| &text[at.range()]).collect();
+        assert!(texts.contains(&"4") && texts.contains(&"2"), "{texts:?}");
+    }
+}

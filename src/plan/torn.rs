@@ -86,6 +86,17 @@ fn names_an_engine(text: &str, program: &Program) -> bool {
     words.windows(2).any(|w| !stays(w[0]) && program.engines.contains_key(w[1]))
 }
 
+/// Whether a step varies nothing but the very engine that it starts from.
+fn names_its_engine(step: &Step, program: &Program) -> bool {
+    let study = program.studies.iter().find(|s| s.steps.iter().any(|of| of.span == step.span));
+    let start = match &step.from {
+        From::Engine(name) => Some(name.as_str()),
+        _ => step.track.as_deref().or(study.map(|s| s.baseline.as_str())),
+    };
+    let own = |c: &Change| matches!(c, Change::Engine(name) if Some(name.as_str()) == start);
+    !step.space.any(&|p| !p.changes.iter().all(own))
+}
+
 impl Torn {
     /// For one study, for one of its tracks, or for all of a file. `None` where nothing is certain.
     pub(super) fn of(analysis: &Analysis, study: Option<&Study>, track: Option<&str>) -> Option<Self> {
@@ -208,6 +219,14 @@ impl Torn {
             Code::SettledGuard if program.studies.iter().flat_map(|s| &s.steps).any(timeless) => true,
             Code::AlwaysFires if program.studies.iter().flat_map(|s| &s.prune).any(measured) => true,
             Code::NeverFires if program.studies.iter().flat_map(|s| &s.prune).any(contradictory) => true,
+            // `vary engine[small]` over that engine as it is declared
+            Code::OnlyBase
+                if steps
+                    .clone()
+                    .all(|s| names_its_engine(s, program) && self.stands_on_an_engine(s, program)) =>
+            {
+                true
+            }
             _ if of_candidates && self.may_be_any() && !by_its_points => false,
             Code::OnlyBase => !steps.any(|s| self.changes(s) || self.holds_points(s)),
             // a step that is lost may set what these candidates need, unless they stand on an engine as it is declared

@@ -114,6 +114,20 @@ impl Checker<'_> {
             }
             let message = format!("`{}` takes one distribution", stat.name());
             let d = Diagnostic::new(Code::UnknownMetric, e.span, message).label("not one distribution");
+            // `p50(tpot > 10ms)`
+            if let [ast::Expr { kind: ExprKind::Binary { op, left, right }, .. }] = args
+                && op.is_comparison()
+                && let ExprKind::Call { owner: None, name: inner, args: None } = &left.kind
+                && matches!(metrics::kind_of(&inner.value), Some(MetricKind::Distribution(_)))
+            {
+                let number = self.source_text(right.span);
+                let right = format!("{}({}) {} {number}", stat.name(), inner.value, op.symbol());
+                self.sink.push(
+                    d.help(format!("the comparison stands behind the bracket: write `{right}`"))
+                        .edit(e.span, right),
+                );
+                return None;
+            }
             self.sink.push(d.help(format!("write `{}(ttft)`, with ttft, tpot, itl or latency", stat.name())));
             return None;
         };
@@ -332,8 +346,9 @@ impl Checker<'_> {
 
     /// The flag that a name without dashes stands for, `kv_cache_dtype` for `--kv-cache-dtype`, where an engine here has it.
     pub(super) fn flag_meant(&self, name: &str) -> Option<String> {
-        let flag = format!("--{}", name.replace('_', "-"));
-        (name.contains('_') && self.is_flag(&flag)).then_some(flag)
+        // TensorRT-LLM's flags have underscores
+        let spellings = [format!("--{}", name.replace('_', "-")), format!("--{name}")];
+        spellings.into_iter().find(|flag| name.contains('_') && self.is_flag(flag))
     }
 
     /// Whether an engine here has a flag of this name.

@@ -17,6 +17,26 @@ pub fn doubts_that_follow(found: &mut Vec<Diagnostic>, modules: &Modules) {
     version_of_a_parent(found);
     values_of_guessed_settings(found, modules);
     releases_of_points(found, modules);
+    releases_beside_one_twice(found, modules);
+}
+
+/// `versions "2.1", "2.1"`: the second one may be the release that an engine of the schema states.
+fn releases_beside_one_twice(found: &mut Vec<Diagnostic>, modules: &Modules) {
+    let items = &modules.root().file.items;
+    let twice = |d: &&Diagnostic| {
+        let line = modules.slice(d.span.line_in(modules.text_of(d.span.file)));
+        d.code == Code::SettingTwice && line.trim_start().starts_with("versions ")
+    };
+    let titles: Vec<String> = found
+        .iter()
+        .filter(twice)
+        .filter_map(|d| match Item::at(items, d.span) {
+            Some(Item::Engine(e)) => Some(e.title.as_ref().map_or(&e.name.value, |t| &t.value).clone()),
+            _ => None,
+        })
+        .collect();
+    let of_these = |d: &Diagnostic| titles.iter().any(|t| d.message.starts_with(&format!("{t} ")));
+    found.retain(|d| d.code != Code::VersionUnknown || !of_these(d));
 }
 
 /// `speed 1.5` in a profile: what no setting that is called nearly so can have makes it none of those.

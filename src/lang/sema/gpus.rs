@@ -43,6 +43,9 @@ impl Checker<'_> {
         let message = format!("the engine `{}` needs {many}, and the study has {there}", engine.name);
         let d = Diagnostic::new(Code::TooManyGpus, span, message).label("can never start");
         let mut d = d.about(about).related(line, "so many there are");
+        for size in self.sizes_of(engine) {
+            d = d.related(size, "a size");
+        }
         let (mut most, mut whose) = (first, "its");
         for (needed, engine, span) in over {
             d = d.related(span, format!("`{}` needs {needed}", engine.name));
@@ -53,14 +56,18 @@ impl Checker<'_> {
 
     /// Which of two sizes an engine is to have is not known.
     fn sets_a_size_twice(&self, engine: &Engine) -> bool {
+        self.sizes_of(engine).into_iter().any(|at| self.sink.says(Code::FlagTwice, at))
+    }
+
+    /// Where an engine sets its sizes itself.
+    fn sizes_of(&self, engine: &Engine) -> Vec<Span> {
         let items = self.modules.root().file.items.iter();
         let engines = items.filter_map(|i| if let Item::Engine(e) = i { Some(e) } else { None });
         let own = engines.filter(|e| e.name.value == engine.name);
         let lines = own.flat_map(|e| &e.lines);
         let changes =
             lines.filter_map(|l| if let EngineLineKind::Changes(all) = &l.kind { Some(all) } else { None });
-        let mut sizes = changes.flatten().filter(|c| is_size(c, engine));
-        sizes.any(|c| self.sink.says(Code::FlagTwice, c.span))
+        changes.flatten().filter(|c| is_size(c, engine)).map(|c| c.span).collect()
     }
 
     /// Metrics of GPUs in a study that takes none: a recording may hold them, a live run never will.

@@ -50,6 +50,7 @@ mod orphans;
 mod own_flags;
 mod params;
 mod parents;
+mod perhaps_used;
 mod picks;
 mod plausible;
 mod played;

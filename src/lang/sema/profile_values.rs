@@ -25,7 +25,20 @@ impl Checker<'_> {
             return;
         }
         let meant = match &line.value {
-            WordValue::Word { word, argument: None } if expected == "`true` or `false`" => truth(&word.value),
+            WordValue::Word { word, argument: None } if expected == "`true` or `false`" => {
+                truth(&word.value).map(|is| is.to_string())
+            }
+            WordValue::Numbers(_) if expected == "`true` or `false`" => {
+                match self.source_text(line.value.span()).as_str() {
+                    "0" => Some("false".to_owned()),
+                    "1" => Some("true".to_owned()),
+                    _ => None,
+                }
+            }
+            // `data "random"`
+            WordValue::Text(text) if expected.split([' ', ',']).any(|w| w == text.value) => {
+                Some(text.value.clone())
+            }
             _ => None,
         };
         let help = match (meant, self.groups_of_thousands(&line.value)) {

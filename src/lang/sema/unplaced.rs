@@ -11,6 +11,7 @@ use super::program::{Change, Engine, Point, WrittenValue};
 use super::schema::key;
 use super::scope::{ItemRef, Kind};
 use super::typed::typed;
+use super::unlisted::unlisted;
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::Item;
 
@@ -58,8 +59,21 @@ impl Checker<'_> {
                     && !placed.contains(&place(*span, value.as_ref()))
                 {
                     self.unplaced_flag((name, *span), value.as_ref(), (&own, &others), sure);
+                    // `vary attn[FLASH_ATTN]`: the points beside it are looked at too
+                    if self.used.contains(axis) {
+                        self.unplaced_text(name, value.as_ref(), &own);
+                    }
                 }
             }
+        }
+    }
+
+    /// A text that none of the engines which take the flag is known to take.
+    fn unplaced_text(&mut self, name: &str, value: Option<&WrittenValue>, own: &[Arc<Engine>]) {
+        let takes = |e: &&Arc<Engine>| typed(&e.schema, e.version.as_deref(), name, value).is_ok();
+        let all: Option<Vec<_>> = own.iter().filter(takes).map(|e| unlisted(e, name, value)).collect();
+        if let Some(first) = all.and_then(|all| all.into_iter().next()) {
+            self.sink.push(first);
         }
     }
 

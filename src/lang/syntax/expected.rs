@@ -17,10 +17,7 @@ use crate::lang::source::{FileId, Span};
 /// `settings` begin lines of the block: one of them further on in a line belongs on a line of its own.
 pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str]) -> Diagnostic {
     let Some((at, expected)) = stop(rule, text) else {
-        let span = Span::new(id, base..base + text.trim_end().len());
-        let message = "this cannot stand here";
-        return Diagnostic::new(Code::Unexpected, span, message)
-            .help("write each setting on a line of its own");
+        return beyond_its_line(id, text, base);
     };
     // `maximize on chat`: the word was read as the name that is missing before it
     if let Some(word) = lacking::taken(text, at, &expected)
@@ -121,6 +118,20 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
         Some((at, fixed)) => d.edit(Span::new(id, base + at.start..base + at.end), fixed),
         None => d,
     }
+}
+
+/// A chunk that reads as it is, and is followed by what it cannot take along.
+fn beyond_its_line(id: FileId, text: &str, base: usize) -> Diagnostic {
+    // `maximize total_tps on chat, code,`: the list goes on with the next setting
+    let end = text.trim_end().len();
+    if text[..end].ends_with(',') {
+        let span = Span::new(id, base + end - 1..base + end);
+        let d = Diagnostic::new(Code::Unexpected, span, "`,` was not expected here");
+        return d.label("nothing follows it").help("a list ends without a comma: remove it").edit(span, "");
+    }
+    let span = Span::new(id, base..base + end);
+    Diagnostic::new(Code::Unexpected, span, "this cannot stand here")
+        .help("write each setting on a line of its own")
 }
 
 /// What stands before a token and is the mistake rather than that.

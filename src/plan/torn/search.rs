@@ -145,9 +145,12 @@ impl<'a> Search<'a> {
             self.places.push(at);
             return;
         }
-        // nobody knows what is varied by a name that is like none, or by a flag that is
+        // nobody knows what is varied by a name that is like none
         self.unread |= is_lost(error, item);
         let known = self.text.len();
+        if matches!(item, Some(Item::Axis(_))) && error.code == Code::UnknownFlag {
+            self.flags_alike(self.analysis.modules.slice(error.span));
+        }
         let meant = error.edits.iter().map(|e| e.text.as_str());
         self.text.extend(meant.flat_map(|t| [" ", t, " "]));
         // flags that may have been meant, and not those of an example
@@ -179,6 +182,14 @@ impl<'a> Search<'a> {
         // nobody knows what an axis varies that is made of something unknown
         self.vague |=
             error.code == Code::UnknownName && error.edits.is_empty() && matches!(item, Some(Item::Axis(_)));
+    }
+
+    /// Makes unsure what a flag may have been meant to be that no engine has: those with which it has a word in common.
+    fn flags_alike(&mut self, flag: &str) {
+        let engines = self.analysis.program.engines.values();
+        let names = engines.flat_map(|e| e.schema.specs()).flat_map(|spec| &spec.names);
+        let alike: HashSet<&String> = names.filter(|name| share_a_word(flag, name)).collect();
+        self.text.extend(alike.into_iter().flat_map(|t| [" ", t.as_str(), " "]));
     }
 
     /// Two sides of the file, of which one is read: what stands in either is not sure.
@@ -506,9 +517,23 @@ fn is_lost(error: &Diagnostic, item: Option<&Item>) -> bool {
                 || error.code == Code::StepEmpty
                 || open && error.code == Code::UnknownName && error.about.missing_kind() == Some(Kind::Axis)
         }
-        Some(Item::Axis(_)) => open && error.code == Code::UnknownFlag,
         _ => false,
     }
+}
+
+/// Parts of flags that many share and that tell none apart.
+const OF_MANY: [&str; 12] =
+    ["max", "min", "num", "no", "enable", "disable", "use", "size", "set", "with", "is", "to"];
+
+/// Whether two flags have a word in common, but for a slip in it.
+fn share_a_word(a: &str, b: &str) -> bool {
+    let words = |flag: &str| -> Vec<String> {
+        let all = flag.split(['-', '_', '.', '=']).filter(|w| !w.is_empty() && !OF_MANY.contains(w));
+        all.map(str::to_owned).collect()
+    };
+    let other = words(b);
+    let other: Vec<&str> = other.iter().map(String::as_str).collect();
+    words(a).iter().any(|w| did_you_mean(w, other.iter().copied()).is_some() || other.contains(&w.as_str()))
 }
 
 /// The word of an engine's line that is no setting, where it states no version and no parent by another name.
