@@ -138,3 +138,20 @@ fn what_launches_make_themselves_by_names_that_they_spell_measures_nothing_anew(
     expect(&lab, "");
     assert_eq!(exec(&lab), 2);
 }
+
+#[test]
+fn another_value_of_a_variable_is_measured_once_and_the_files_of_the_first_are_no_others() {
+    let lab = lab("");
+    let site = |stage: &str| format!("\nsite here {{ env STAGE=\"{stage}\" }}\n");
+    let study = STUDY.replace("WORDS", "sh engine.sh").replace("LINES", "");
+    write(&lab, "engine.sh", script(". \"./env/${STAGE:-none}.env\""));
+    write(&lab, "env/prod.env", "A=1\n");
+    write(&lab, "env/dev.env", "A=2\n");
+    write(&lab, "study.plab", study.clone() + &site("prod"));
+    assert_eq!(exec(&lab), 2);
+    expect(&lab, "");
+    write(&lab, "study.plab", study + &site("dev"));
+    expect(&lab, "measured with the site's STAGE=prod, now with the site's STAGE=dev");
+    assert_eq!(exec(&lab), 4);
+    expect(&lab, "");
+}

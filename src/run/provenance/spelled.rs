@@ -16,7 +16,7 @@ use super::named::{path_of, shown};
 use super::prefix::behind;
 use super::scripts;
 use super::speller::{
-    Speller, is_own_text, is_program, is_spelled, may_be_own, said_by, speller, words_given,
+    Speller, is_own_text, is_program, is_spelled, may_be_own, said_by, speller, values_given, words_given,
 };
 use super::standing::Standing;
 use super::walk::is_of_others;
@@ -31,8 +31,8 @@ const MOST_NAMES: usize = 4096;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooMany;
 
-/// Words of configurations, by these and their serve lines.
-type Given = HashMap<(String, String), Arc<HashSet<String>>>;
+/// Words of configurations, by these, their serve lines and the variables that they ran with.
+type Given = HashMap<(String, String, Vec<String>), Arc<HashSet<String>>>;
 
 /// What is there now by names that results could spell; each is looked at once, however many results there are.
 #[derive(Default)]
@@ -261,7 +261,8 @@ impl Standing<'_> {
 
     /// The words that a result's configuration gives to names.
     fn words_of_run(&self, run: &RunRecord, made: &Conditions, history: &History) -> Arc<HashSet<String>> {
-        let key = (run.config_id.to_string(), run.serve_id.to_string());
+        let values = values_given(made).map(str::to_owned).collect();
+        let key = (run.config_id.to_string(), run.serve_id.to_string(), values);
         if let Some(known) = self.spelling.given.borrow().get(&key) {
             return known.clone();
         }

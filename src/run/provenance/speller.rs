@@ -63,12 +63,17 @@ pub fn words_given(serve: &str, config: &Json, made: &Conditions) -> HashSet<Str
     }
     let of_config = config["env"].as_object().into_iter().flatten();
     let of_config = of_config.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
+    let all = of_config.filter(|(name, _)| !PLACES.contains(name)).map(|(_, value)| value);
+    all.chain(values_given(made)).for_each(&mut add);
+    words
+}
+
+/// The values of variables that are the site's or the user's, which are no part of a configuration.
+pub fn values_given(made: &Conditions) -> impl Iterator<Item = &str> {
     let of_site = made.site_env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let user = made.inherited.get(inherited::USER).and_then(Option::as_deref);
     let user = user.map(|value| (inherited::USER, value));
-    let all = of_config.chain(of_site).chain(user);
-    all.filter(|(name, _)| !PLACES.contains(name)).for_each(|(_, value)| add(value));
-    words
+    of_site.chain(user).filter(|(name, _)| !PLACES.contains(name)).map(|(_, value)| value)
 }
 
 fn each_leaf(json: &Json, add: &mut impl FnMut(&str)) {
