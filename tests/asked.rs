@@ -233,3 +233,24 @@ fn a_variable_that_a_script_sets_once_stands_for_its_value_alone() {
     write(&lab, "conf/big.env", "A=2\n");
     expect(&lab, "conf/big.env changed since it was measured");
 }
+
+#[test]
+fn whether_each_of_several_hooks_may_be_run_is_part_of_a_result() {
+    fn hooks(lab: &Lab) {
+        for name in ["pre.d/a.sh", "pre.d/b.sh"] {
+            write(lab, name, "#!/bin/sh\ntrue\n");
+            fs::set_permissions(lab.path(name), Permissions::from_mode(0o755)).expect("a mode");
+        }
+    }
+    fn mode(lab: &Lab, mode: u32) {
+        fs::set_permissions(lab.path("pre.d/b.sh"), Permissions::from_mode(mode)).expect("a mode");
+    }
+    for lines in [
+        "for h in pre.d/*; do [ -x \"$h\" ] && . \"$h\"; done",
+        "run() { [ -x \"$1\" ] || return 0; . \"$1\"; }\nfor h in pre.d/*.sh; do run \"$h\"; done",
+        "for h in $(find pre.d -type f -executable); do . \"./$h\"; done",
+        "run-parts --regex . pre.d",
+    ] {
+        told(lines, hooks, |lab| mode(lab, 0o644), |lab| mode(lab, 0o755), "changed since it was measured");
+    }
+}

@@ -299,3 +299,34 @@ fn one_more_module_where_a_launch_goes_through_all_is_another_engine() {
     fs::remove_file(lab.path("plugins/b.py")).expect("removed");
     expect(&lab, "");
 }
+
+#[test]
+fn what_lies_beside_the_files_that_a_pattern_means_is_none_of_them() {
+    let lab = lab("");
+    write(&lab, "engine.sh", script("for f in conf.d/*.env; do . \"./$f\"; done"));
+    write(&lab, "conf.d/a.env", "A=1\n");
+    assert_eq!(exec(&lab), 2);
+    expect(&lab, "");
+    for name in ["conf.d/b.env.disabled", "conf.d/a.env~", "conf.d/README.md"] {
+        write(&lab, name, "B=1\n");
+    }
+    expect(&lab, "");
+    write(&lab, "conf.d/b.env", "B=1\n");
+    expect(&lab, "conf.d/*.env changed since it was measured");
+}
+
+#[test]
+fn a_file_that_holds_a_secret_counts_by_being_there_and_is_read_by_nobody_else() {
+    let lab = lab("");
+    let lines = "T=$(cat secrets/hf_token); P=$(cat ./db_password.txt); for d in tls; do cat $d/server.key >/dev/null; done";
+    write(&lab, "engine.sh", script(lines));
+    let keys = ["secrets/hf_token", "db_password.txt", "tls/server.key"];
+    let renew = |text: &str| keys.iter().for_each(|name| write(&lab, name, text));
+    renew("one-of-them-84a1\n");
+    assert_eq!(exec(&lab), 2);
+    expect(&lab, "");
+    renew("other-of-them-51c7\n");
+    expect(&lab, "");
+    fs::remove_file(lab.path("secrets/hf_token")).expect("removed");
+    expect(&lab, "measured with secrets/hf_token, which is not there now");
+}

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::named::{BETWEEN, Named, looks_like_a_file, may_be_shown, path_of};
-use super::uses::{Use, use_of};
+use super::uses::{Use, is_of_place, use_of};
 use super::{globs, leaves};
 
 /// Longer files are data.
@@ -85,12 +85,12 @@ impl Reader<'_> {
     fn leaf(&mut self, name: &str, text: &str, from: &From<'_>) {
         let how = use_of(name);
         let text = text.trim();
-        if how == Use::Passed || text == self.model || self.word(text, from, how) {
+        if how == Use::Passed || text == self.model || self.word(text, from, name) {
             return;
         }
         text.split(char::is_whitespace).for_each(|word| self.pattern(word, from));
         let pieces = text.split(BETWEEN).filter(|p| !p.is_empty() && *p != text);
-        let known = pieces.filter(|piece| self.word(piece, from, how)).count() > 0;
+        let known = pieces.filter(|piece| self.word(piece, from, name)).count() > 0;
         if !known && how == Use::Read && looks_like_a_file(text) && may_be_shown(text) {
             let is_missing = path_of(text, self.study_dir).is_some_and(|path| !path.exists());
             self.found.absent.extend(is_missing.then(|| text.to_owned()));
@@ -117,8 +117,9 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a word names something, from where engines run or from beside the file that says it.
-    fn word(&mut self, word: &str, from: &From<'_>, how: Use) -> bool {
+    /// Whether a word under a name names something, from where engines run or from beside the file that says it.
+    fn word(&mut self, word: &str, from: &From<'_>, name: &str) -> bool {
+        let how = use_of(name);
         if !may_be_shown(word) {
             return false;
         }
@@ -128,8 +129,9 @@ impl Reader<'_> {
         for key in BTreeSet::from([Some(word.to_owned()), beside]).into_iter().flatten() {
             let Some(path) = path_of(&key, self.study_dir) else { continue };
             let is_file = path.is_file();
-            // a word of a file may be the name of a directory by accident
-            let may_be_dir = from.by_grammar && how != Use::Either && word.contains('/');
+            // a word of a file may be the name of a directory by accident, but not behind `plugin_dir`
+            let is_path = word.contains('/') || is_of_place(name);
+            let may_be_dir = from.by_grammar && how != Use::Either && is_path;
             if !(is_file || may_be_dir && path.is_dir()) {
                 continue;
             }
@@ -172,12 +174,13 @@ mod tests {
             (
                 "conf/serve.yaml",
                 "model: org/m\nchat-template: chat.jinja\nlora-modules:\n  - sql=adapters/sql\n  - other\nlog-file: engine.log\n\
-                 lookup-cache: look.bin\ndtype: auto\nmore:\n  deep: [{path: next.json}]\n",
+                 lookup-cache: look.bin\nplugin_dir: ext\ndtype: auto\nmore:\n  deep: [{path: next.json}]\n",
             ),
             ("chat.jinja", ""),
             ("adapters/sql/a.bin", ""),
             ("engine.log", ""),
             ("look.bin", ""),
+            ("ext/a.py", ""),
             ("auto/x", ""),
             ("conf/next.json", r#"{"scales": "./scales.json", "back": "serve.yaml", "n": 1}"#),
             ("conf/scales.json", "[]"),
@@ -190,6 +193,7 @@ mod tests {
                 "conf/./scales.json",
                 "conf/next.json",
                 "conf/serve.yaml",
+                "ext",
                 "look.bin"
             ]
         );

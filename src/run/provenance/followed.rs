@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::named::{of_keys, path_of, shown};
 use super::opened::{File, Ground, is_log};
 use super::standing::Standing;
-use super::{homes, leaves, roots};
+use super::{globs, homes, leaves, roots};
 use crate::journal::{Conditions, History, Moved, RunRecord};
 use crate::lang::sema::program::Via;
 use crate::plan::Config;
@@ -53,7 +53,12 @@ impl Standing<'_> {
     /// The files that a launch opened, with what they held then; those that count by their names are left out.
     pub fn opened(&self, files: BTreeSet<File>, made: &Conditions) -> BTreeMap<String, String> {
         let is_named = self.named_by(made);
-        let others = files.into_iter().filter(|f| !is_named(&f.name));
+        // what of a directory a pattern means is known by that
+        let dir = |name: &str| self.study_dir.join(name).parent().map(Path::to_owned);
+        let of_patterns: BTreeSet<Option<PathBuf>> =
+            made.files.keys().chain(&made.absent).filter(|w| globs::is_one(w)).map(|w| dir(w)).collect();
+        let is_meant = |name: &str| name.ends_with("/*") && of_patterns.contains(&dir(name));
+        let others = files.into_iter().filter(|f| !is_named(&f.name) && !is_meant(&f.name));
         let held = |f: File| {
             let held = f.held.or_else(|| self.words.held(&f.name))?;
             Some((f.name, held))

@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 
 use glob::{Pattern, glob};
 
-use super::homes;
 use super::named::{may_be_shown, path_of};
+use super::{contents, homes};
 use crate::plan::config::short_hash;
-use crate::{disk, hub};
 
 /// More files are data.
 const MOST: usize = 256;
@@ -43,19 +42,11 @@ fn matching(word: &str, study_dir: &Path) -> impl Iterator<Item = PathBuf> {
     found.filter(move |path| is_hidden(path) == with_dot)
 }
 
-/// A hash over which files match and what they hold, and which directories do: of several a script may take the newest (`ls -d v*`).
+/// A hash over which files match, what they hold and which of them may be run, and which directories do: of several a script may take the newest (`ls -d v*`).
 /// `None` where nothing matches.
 pub fn identity(word: &str, study_dir: &Path) -> Option<String> {
-    let held = |path: PathBuf| {
-        let name = path.file_name()?.to_string_lossy().into_owned();
-        let is_kept = || name == "__pycache__" || disk::is_kept_by_tools(&name);
-        if path.is_file() {
-            return Some(format!("{name} {}\n", hub::identity(&path).unwrap_or_default()));
-        }
-        (path.is_dir() && !is_kept()).then(|| format!("{name}/\n"))
-    };
     let found: Vec<String> = if is_one(word) {
-        matching(word, study_dir).filter_map(held).take(MOST).collect()
+        matching(word, study_dir).filter_map(|path| contents::entry(&path)).take(MOST).collect()
     } else {
         Vec::new()
     };

@@ -10,6 +10,7 @@ mod boxes;
 mod build;
 mod configs;
 mod console;
+mod contents;
 mod edited;
 mod effective;
 mod elf;

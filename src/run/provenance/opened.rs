@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::contents;
 use super::eyes::{self, Eyes, joined};
 use super::listed;
 use super::listing::Listing;
@@ -292,7 +293,7 @@ impl Before {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let is_cache = path.parent().is_some_and(|dir| dir.ends_with("__pycache__"));
         let is_read = disk::Which::All.counts(&name) || disk::is_sourceless(path) && !is_cache;
-        is_read && !self.walk.is_spared(path)
+        is_read && !self.walk.is_spared(path) && !contents::is_secret(path)
     }
 }
 

@@ -6,9 +6,9 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::globs;
 use super::named::path_of;
 use super::ways::Way;
+use super::{contents, globs};
 
 /// Directories of more entries are data.
 const MOST_ENTRIES: usize = 256;
@@ -65,6 +65,9 @@ fn files(path: PathBuf) -> Vec<PathBuf> {
 }
 
 fn stamp(path: &PathBuf) -> Option<Stamp> {
+    if contents::is_secret(path) {
+        return None;
+    }
     let (to, own) = (fs::metadata(path).ok()?, fs::symlink_metadata(path).ok()?);
     let times = |m: &Metadata| [m.ino().cast_signed(), m.ctime(), m.ctime_nsec()];
     Some((path.clone(), [times(&to), times(&own)]))

@@ -2,10 +2,10 @@
 //! leads, which of two is newer, in which order the files of a pattern were written. Each is compared under a name of its own.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::SystemTime;
 
+use super::contents;
 use super::named::path_of;
 use crate::plan::config::short_hash;
 
@@ -53,8 +53,8 @@ pub fn identity(word: &str, study_dir: &Path) -> Option<String> {
         return at(name)?.is_dir().then(|| "yes".to_owned());
     }
     if let Some(name) = word.strip_suffix(MAY_RUN) {
-        let mode = fs::metadata(at(name)?).ok()?.permissions().mode();
-        return Some(if mode & 0o111 == 0 { "no" } else { "yes" }.to_owned());
+        let may_run = contents::may_run(&at(name)?)?;
+        return Some(if may_run { "yes" } else { "no" }.to_owned());
     }
     if let Some(name) = word.strip_suffix(LEADS) {
         return fs::read_link(at(name)?).ok().map(|to| short_hash(&to.to_string_lossy()));
@@ -86,7 +86,7 @@ fn order(name: &str, study_dir: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use std::fs::{File, Permissions};
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
     use std::time::Duration;
 
     use super::super::folder;

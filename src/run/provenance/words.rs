@@ -10,7 +10,7 @@ use super::beside::text_of;
 use super::build::{Search, within};
 use super::named::Named;
 use super::scripts::{Ground, Said, Start};
-use super::{beside, configs, globs, homes, named, prefix, scripts, states, whereabouts};
+use super::{beside, configs, contents, globs, homes, named, prefix, scripts, states, whereabouts};
 use crate::hub;
 use crate::lang::Program;
 use crate::lang::sema::program::{Site, Via};
@@ -135,11 +135,11 @@ impl<'a> Words<'a> {
         }
         let path = named::path_of(word, self.study_dir).filter(|p| p.exists());
         let found = match path {
-            Some(path) => hub::identity(&path).ok(),
+            Some(path) => contents::identity(&path),
             None => self
                 .model(word)
                 .filter(|_| hub::is_name(word))
-                .or_else(|| hub::identity(&scripts::program(word, &self.ground())?).ok())
+                .or_else(|| contents::identity(&scripts::program(word, &self.ground())?))
                 .or_else(|| states::identity(word, self.study_dir))
                 .or_else(|| whereabouts::identity(word, self.study_dir))
                 .or_else(|| globs::identity(word, self.study_dir)),
@@ -158,7 +158,8 @@ impl<'a> Words<'a> {
     /// is no short text.
     pub fn lines(&self, word: &str) -> Option<String> {
         let find = || {
-            let text = named::path_of(word, self.study_dir).and_then(|path| text_of(&path));
+            let path = named::path_of(word, self.study_dir).filter(|path| !contents::is_secret(path));
+            let text = path.and_then(|path| text_of(&path));
             let text = text.filter(|text| text.lines().count() <= MOST_LINES);
             text.map_or_else(|| self.held(word), |text| Some(hashes(&text)))
         };
