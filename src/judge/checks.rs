@@ -30,8 +30,8 @@ pub struct Finding {
 /// What the study reads of a result, and so claims: a percentile far out, or times between tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Claims {
-    /// how many requests the percentile furthest out takes
-    pub needs: Option<u64>,
+    /// the percentile furthest out, of those that take many requests
+    pub far_out: Option<Stat>,
     pub gaps: bool,
 }
 
@@ -331,9 +331,9 @@ pub(super) fn client_lag(metrics: &Metrics) -> Said {
 
 fn percentile_support(s: &Subject<'_>) -> Said {
     let Some(completed) = s.run.metrics.number("completed") else { return Said::Unchecked };
-    match s.claims.needs {
-        Some(needs) if completed < needs as f64 => {
-            let read = if Some(needs) == limits::far_out_needs(Stat::P99) { "p99" } else { "p99.9" };
+    let claimed = s.claims.far_out.and_then(|stat| Some((stat.name(), limits::far_out_needs(stat)?)));
+    match claimed {
+        Some((read, needs)) if completed < needs as f64 => {
             let text = format!("{read} is claimed from {completed} requests; it needs {needs}");
             Said::Found(Level::Flag, text)
         }

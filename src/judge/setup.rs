@@ -200,8 +200,9 @@ impl<'a> Setup<'a> {
         for e in rules.chain(requirements).chain(objective) {
             e.walk(&mut |e| {
                 let Expr::Metric { name, stat, .. } = e else { return };
-                let needs = stat.and_then(far_out_needs);
-                claims.needs = claims.needs.max(needs);
+                let read = [claims.far_out, *stat].into_iter().flatten();
+                let far_out = read.filter(|stat| far_out_needs(*stat).is_some());
+                claims.far_out = far_out.max_by_key(|stat| far_out_needs(*stat));
                 claims.gaps |= matches!(name.as_str(), "itl" | "tpot");
             });
         }

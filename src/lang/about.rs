@@ -40,6 +40,8 @@ pub enum About {
     Inherited { flag: String },
     /// a flag that engines lack, told at the use of the axis which sets it
     SetBy { axis: String },
+    /// what a condition compares a flag with, and the flag never is
+    Compared,
     /// a value of a switch; what stands for both
     TakesNone { right: Option<String> },
     /// an unknown flag that is like none

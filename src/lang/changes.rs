@@ -28,6 +28,11 @@ pub(super) fn mark(d: &Diagnostic, steps: &[Step]) -> Mark {
     (d.code, origin(d.span, steps), d.edits.iter().map(|e| e.text.clone()).collect())
 }
 
+/// What an engine refuses of its flags it refuses however they were misspelt: it shows once they are not, and no fix brings it.
+pub(super) fn is_refused_anyway(d: &Diagnostic) -> bool {
+    d.code == Code::Refused
+}
+
 pub(super) fn is_here(span: Span) -> bool {
     span.file == FileId::default()
 }

@@ -7,7 +7,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::analyze::Analysis;
-use super::changes::{Mark, Step, after, mark, mended, news, origin, overlap, untouched, without};
+use super::changes::{
+    Mark, Step, after, is_refused_anyway, mark, mended, news, origin, overlap, untouched, without,
+};
 use super::codes::Code;
 use super::comments::start_of_comment;
 use super::diag::{Diagnostic, Edit, Severity};
@@ -293,7 +295,7 @@ fn followed<'a>(
 
 /// Those fixes in whose places something is wrong after them.
 fn beside<'a>(fixes: &[&'a Diagnostic], new: &[&Diagnostic], steps: &[Step]) -> Vec<&'a Diagnostic> {
-    let errors = new.iter().filter(|d| d.is_error() && d.code != Code::Refused);
+    let errors = new.iter().filter(|d| d.is_error() && !is_refused_anyway(d));
     let places: Vec<_> =
         errors.map(|d| origin(d.span, steps)).filter(|s| s.file == FileId::default()).collect();
     let is_beside =
@@ -333,8 +335,7 @@ fn comment(line: &str) -> Option<&str> {
 /// Fewer errors and no new one; where no error is mended, fewer warnings and no new one. With fewer errors, warnings may show
 /// that only a file without errors has. `stay` are those before that are not mended.
 fn is_better(before: &[&Diagnostic], stay: &[&Diagnostic], after: &[&Diagnostic], steps: &[Step]) -> bool {
-    // what an engine refuses was refused however its flags were misspelt, and shows once they are not
-    let counts = |d: &&&Diagnostic| d.code != Code::Refused;
+    let counts = |d: &&&Diagnostic| !is_refused_anyway(d);
     let count =
         |all: &[&Diagnostic], s: Severity| all.iter().filter(counts).filter(|d| d.severity() == s).count();
     let mut new = news(stay, after, steps);

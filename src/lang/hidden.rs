@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use super::analyze::Analysis;
 use super::changes::{
-    Change, Mark, Step, after, before, is_here, mark, mended, news, origin, overlap, untouched, without,
+    Change, Mark, Step, after, before, is_here, is_refused_anyway, mark, mended, news, origin, overlap,
+    untouched, without,
 };
 use super::codes::Code;
 use super::diag::{self, About, Diagnostic, Edit, Severity};
@@ -241,8 +242,7 @@ fn gone(was: &[Diagnostic], fixes: &[&Diagnostic], is: &[Diagnostic], step: &Ste
 
 /// Which fixes bring errors into what they write.
 fn harmful(texts: (&str, &str), fixes: &[&Diagnostic], fresh: &[&Diagnostic], step: &Step) -> Vec<usize> {
-    // what an engine refuses of a flag it refuses however the flag was misspelt
-    let brought = fresh.iter().copied().filter(|d| d.is_error() && d.code != Code::Refused);
+    let brought = fresh.iter().copied().filter(|d| d.is_error() && !is_refused_anyway(d));
     let errors: Vec<&Diagnostic> = brought.collect();
     let harms = |c: &Change, place: &Range<usize>| {
         errors.iter().any(|d| touches(d, place) && !is_twice_anyway(fixes[c.fix], d))
@@ -251,12 +251,12 @@ fn harmful(texts: (&str, &str), fixes: &[&Diagnostic], fresh: &[&Diagnostic], st
     let of_param = |c: &Change| {
         let quoted = fixes[c.fix].edits.iter().all(|e| e.text.starts_with('"'));
         let name = param_of(fixes[c.fix], texts.0).filter(|_| quoted);
-        let says = |d: &&&Diagnostic, name: &str| {
+        let says = |d: &Diagnostic, name: &str| {
             let text = texts.1.get(d.span.range()).unwrap_or_default();
             is_here(d.span)
                 && text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).any(|w| w == name)
         };
-        name.is_some_and(|name| errors.iter().any(|d| says(&d, name)))
+        name.is_some_and(|name| errors.iter().any(|d| says(d, name)))
     };
     // what then begins a line as nothing can was to stand within
     let left_out = |c: &Change| {

@@ -6,9 +6,8 @@ use super::units::{Dim, UNITS, unit};
 
 /// A number as it may have been meant: `4000tok` for `4ktok`, `5min` or `5ms` for `5m`. Empty where nothing suggests itself.
 pub fn suggest(value: f64, written: &str) -> Vec<String> {
-    // `4OO`, `1l0`: letters for digits
-    let digits: String = written.chars().map(|c| if matches!(c, 'O' | 'o') { '0' } else { c }).collect();
-    let digits: String = digits.chars().map(|c| if matches!(c, 'l' | 'I') { '1' } else { c }).collect();
+    // `4OO`: letters for digits
+    let digits = written.replace(['O', 'o'], "0");
     if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) && value.fract() == 0.0 {
         return vec![format!("{value}{digits}")];
     }

@@ -18,24 +18,6 @@ pub(super) fn without_what_errors_leave_open(analysis: &mut Analysis, found: &mu
     bases_of_unread_lines(analysis, found);
     metrics_of_gpus(analysis, found);
     values_with_signs(analysis, found);
-    values_twice(analysis, found);
-}
-
-/// `--max-num-seqs=[512, 512]`: what a rule over this flag comes to is open, as the second value was to be another.
-fn values_twice(analysis: &Analysis, found: &mut Vec<Diagnostic>) {
-    let modules = &analysis.modules;
-    let items = &modules.root().file.items;
-    let in_axis = |d: &&Diagnostic| {
-        d.code == Code::DeclaredTwice
-            && matches!(Item::at(items, d.span), Some(Item::Axis(a)) if a.name.span != d.span)
-    };
-    let axes = analysis.diagnostics.iter().filter(in_axis).filter_map(|d| Item::at(items, d.span));
-    let flags: HashSet<String> = axes.flat_map(|axis| flags_in(modules.slice(axis.span()))).collect();
-    let reads = |span: &Span| !flags_in(modules.slice(*span)).is_disjoint(&flags);
-    found.retain(|d| {
-        let of_rule = || reads(&d.span) || d.related.iter().any(|(at, _)| reads(at));
-        !matches!(d.code, Code::NeverFires | Code::AlwaysFires | Code::Unreachable) || !of_rule()
-    });
 }
 
 /// `-ngl=18;`: what a condition over this flag comes to is open.
@@ -54,9 +36,7 @@ fn values_with_signs(analysis: &Analysis, found: &mut Vec<Diagnostic>) {
             _ => lines.contains(flag),
         })
     };
-    let of_values = |d: &Diagnostic| {
-        matches!(d.code, Code::NeverFires | Code::AlwaysFires | Code::SettledGuard | Code::Unreachable)
-    };
+    let of_values = |d: &Diagnostic| is_of_rules(d) || d.code == Code::SettledGuard;
     found.retain(|d| !(of_values(d) && flags_in(modules.slice(d.span)).iter().any(alike)));
 }
 
@@ -66,9 +46,7 @@ fn rules_over_gpus(analysis: &Analysis, found: &mut Vec<Diagnostic>) {
         return;
     }
     let reads = |span: Span| words(analysis.modules.slice(span)).contains("gpus");
-    let of_rules =
-        |d: &Diagnostic| matches!(d.code, Code::NeverFires | Code::AlwaysFires | Code::Unreachable);
-    found.retain(|d| !of_rules(d) || !reads(d.span) && !d.related.iter().any(|(at, _)| reads(*at)));
+    found.retain(|d| !is_of_rules(d) || !meets(d, reads));
 }
 
 /// `environment X=1` in an engine, and a step that takes X away from it.
@@ -96,6 +74,16 @@ fn bases_of_unread_lines(analysis: &Analysis, found: &mut Vec<Diagnostic>) {
 fn metrics_of_gpus(analysis: &mut Analysis, found: &[Diagnostic]) {
     let unstated = |at: Span| found.iter().any(|d| d.code == Code::GpusUnstated && d.span == at);
     analysis.diagnostics.retain(|d| d.about != About::WithoutGpus || !unstated(d.span));
+}
+
+/// Whether it says what a rule over candidates comes to.
+fn is_of_rules(d: &Diagnostic) -> bool {
+    matches!(d.code, Code::NeverFires | Code::AlwaysFires | Code::Unreachable)
+}
+
+/// Whether one of its places is of such a kind.
+fn meets(d: &Diagnostic, is: impl Fn(Span) -> bool) -> bool {
+    is(d.span) || d.related.iter().any(|(at, _)| is(*at))
 }
 
 fn words(text: &str) -> HashSet<&str> {

@@ -104,16 +104,17 @@ fn once_a_rule(found: &mut Vec<Diagnostic>, program: &Program) {
         let mut places = std::iter::once(d.span).chain(d.related.iter().map(|(at, _)| *at));
         places.find(|at| d.code == Code::Unreachable && rules.contains(at))
     };
+    let mut firsts: HashMap<Span, usize> = HashMap::new();
     let mut kept: Vec<Diagnostic> = Vec::with_capacity(found.len());
     for d in found.drain(..) {
         let rule = by(&d);
-        match kept.iter_mut().find(|first| rule.is_some() && by(first) == rule) {
-            Some(first) => {
-                let other =
-                    if Some(d.span) == rule { d.related.first().map(|(at, _)| *at) } else { Some(d.span) };
-                first.related.extend(other.map(|at| (at, "and this".to_owned())));
-            }
-            None => kept.push(d),
+        if let Some(first) = rule.and_then(|rule| firsts.get(&rule)) {
+            let other =
+                if Some(d.span) == rule { d.related.first().map(|(at, _)| *at) } else { Some(d.span) };
+            kept[*first].related.extend(other.map(|at| (at, "and this".to_owned())));
+        } else {
+            firsts.extend(rule.map(|rule| (rule, kept.len())));
+            kept.push(d);
         }
     }
     *found = kept;

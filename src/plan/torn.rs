@@ -97,6 +97,19 @@ fn names_its_engine(step: &Step, program: &Program) -> bool {
     !step.space.any(&|p| !p.changes.iter().all(own))
 }
 
+/// Takes away what engines refuse of flags that are not sure.
+fn without_refusals(program: &mut Program, unsure: &HashSet<String>) {
+    let is_unsure = |flags: &[String]| flags.iter().any(|f| unsure.contains(f));
+    for engine in program.engines.values_mut() {
+        if engine.refusals.iter().any(|r| is_unsure(&r.flags)) {
+            let mut sure = (**engine).clone();
+            sure.refusals =
+                Arc::new(sure.refusals.iter().filter(|r| !is_unsure(&r.flags)).cloned().collect());
+            *engine = Arc::new(sure);
+        }
+    }
+}
+
 impl Torn {
     /// For one study, for one of its tracks, or for all of a file. `None` where nothing is certain.
     pub(super) fn of(analysis: &Analysis, study: Option<&Study>, track: Option<&str>) -> Option<Self> {
@@ -153,15 +166,7 @@ impl Torn {
         for (_, profile) in rest.profiles.iter_mut().filter(|(name, _)| self.loads.contains(*name)) {
             Arc::make_mut(profile).output = None;
         }
-        for engine in rest.engines.values_mut() {
-            let unsure = |flags: &[String]| flags.iter().any(|f| self.unsure.flags.contains(f));
-            if engine.refusals.iter().any(|r| unsure(&r.flags)) {
-                let mut sure = (**engine).clone();
-                sure.refusals =
-                    Arc::new(sure.refusals.iter().filter(|r| !unsure(&r.flags)).cloned().collect());
-                *engine = Arc::new(sure);
-            }
-        }
+        without_refusals(&mut rest, &self.unsure.flags);
         let engines: Vec<Arc<Engine>> = rest.engines.values().cloned().collect();
         let unsure = |e: &Expr| engines.iter().any(|engine| self.tells(&Asked::of(&[e], false, engine)));
         let sure_gpus = !self.gpus && !engines.iter().any(|e| self.tells(&Asked::of(&[], true, e)));
@@ -179,12 +184,7 @@ impl Torn {
     /// The program without refusals that hang on what engines as declared may not set; what axes set does not matter to those.
     pub(super) fn as_declared(&self, program: &Program) -> Program {
         let mut rest = program.clone();
-        for engine in rest.engines.values_mut() {
-            let sure = |flags: &[String]| flags.iter().all(|f| !self.declared.contains(f));
-            let mut own = (**engine).clone();
-            own.refusals = Arc::new(own.refusals.iter().filter(|r| sure(&r.flags)).cloned().collect());
-            *engine = Arc::new(own);
-        }
+        without_refusals(&mut rest, &self.declared);
         rest
     }
 

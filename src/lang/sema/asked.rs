@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use super::check::Checker;
 use super::exprs::Place;
+use super::kinds::number;
 use super::problem::Problem;
 use super::program::{Change, Engine, Study};
 use super::schema::{Found, Kind as Takes, Schema, key};
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, BinaryOp, Item, StudyLineKind};
-use crate::lang::units::{self, Dim};
 
 /// A flag in a condition.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Literal {
                 let above = |n: f64| max.is_some_and(|max| n > max);
                 // `> 0` of what begins at 1 asks whether it is there at all
                 let below = |n: f64| equal && min.is_some_and(|min| n < min);
-                plain(n).is_none_or(|n| !above(n) && !below(n))
+                number(n).map_or(true, |n| !above(n) && !below(n))
             }
             (Self::Number(n), Takes::OneOf(choices)) => choices.contains(n),
             (Self::Text(t), Takes::OneOf(choices)) => choices.contains(t) || t.contains('{') || t == "auto",
@@ -70,14 +70,6 @@ impl Literal {
             _ => true,
         }
     }
-}
-
-/// A number without a unit or with one that counts or is a share.
-fn plain(text: &str) -> Option<f64> {
-    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
-    let (scale, dim) = units::unit(unit)?;
-    let number: f64 = text[..text.len() - unit.len()].parse().ok()?;
-    (dim == Dim::PLAIN).then(|| scale.apply(number))
 }
 
 impl Checker<'_> {
@@ -266,7 +258,7 @@ impl Checker<'_> {
             return;
         };
         let message = format!("{} never has this value", asked.name);
-        let d = Diagnostic::new(Code::BadFlagValue, *span, message);
+        let d = Diagnostic::new(Code::BadFlagValue, *span, message).about(About::Compared);
         let d = match (literal, takes) {
             (Literal::Text(text), Takes::OneOf(choices)) => {
                 d.meant(text, choices.iter().map(String::as_str), "none of the choices", |c| {
@@ -276,7 +268,7 @@ impl Checker<'_> {
             (Literal::Number(n), Takes::Int { max, .. } | Takes::Float { max, .. }) => {
                 let d = d.label("out of its range");
                 let percent =
-                    plain(n).filter(|n| max.is_some_and(|max| max <= 1.0 && *n > max && *n <= 100.0));
+                    number(n).ok().filter(|n| max.is_some_and(|max| max <= 1.0 && *n > max && *n <= 100.0));
                 match percent {
                     Some(n) => d.suggest(&format!("{n}%")).edit(*span, format!("{n}%")),
                     None => d,

@@ -300,11 +300,7 @@ impl Checker<'_> {
         };
         let message = format!("the engine `{name}` states no version");
         let about = About::Engine(name.clone());
-        // once, however often it is used
-        if self.sink.found().any(|o| o.code == Code::VersionMissing && o.about == about) {
-            return;
-        }
-        // what an engine inherits is missing there
+        // once, however often it is used; what an engine inherits is missing there
         let lacks = |name: &String| {
             let about = About::Engine(name.clone());
             self.sink.found().any(|o| o.code == Code::VersionMissing && o.about == about)

@@ -27,16 +27,12 @@ fn releases_beside_one_twice(found: &mut Vec<Diagnostic>, modules: &Modules) {
         let line = modules.slice(d.span.line_in(modules.text_of(d.span.file)));
         d.code == Code::SettingTwice && line.trim_start().starts_with("versions ")
     };
-    let titles: Vec<String> = found
-        .iter()
-        .filter(twice)
-        .filter_map(|d| match Item::at(items, d.span) {
-            Some(Item::Engine(e)) => Some(e.title.as_ref().map_or(&e.name.value, |t| &t.value).clone()),
-            _ => None,
-        })
-        .collect();
-    let of_these = |d: &Diagnostic| titles.iter().any(|t| d.message.starts_with(&format!("{t} ")));
-    found.retain(|d| d.code != Code::VersionUnknown || !of_these(d));
+    let schemas = found.iter().filter(twice).filter_map(|d| match Item::at(items, d.span) {
+        Some(Item::Engine(e)) => Some(About::Engine(e.name.value.clone())),
+        _ => None,
+    });
+    let schemas: Vec<About> = schemas.collect();
+    found.retain(|d| d.code != Code::VersionUnknown || !schemas.contains(&d.about));
 }
 
 /// `speed 1.5` in a profile: what no setting that is called nearly so can have makes it none of those.
@@ -70,11 +66,15 @@ fn values_of_guessed_settings(found: &mut Vec<Diagnostic>, modules: &Modules) {
 /// Points of one axis that set a flag which the engine does not have in its release: it is one mistake, of the flag or of the release.
 fn releases_of_points(found: &mut Vec<Diagnostic>, modules: &Modules) {
     let items = &modules.root().file.items;
+    let of_flag = |d: &Diagnostic| d.code == Code::FlagVersion && matches!(d.about, About::Release { .. });
+    if found.iter().filter(|d| of_flag(d)).count() < 2 {
+        return;
+    }
     let mut kept: Vec<Diagnostic> = Vec::with_capacity(found.len());
     let mut firsts: Vec<(Span, usize)> = Vec::new();
     for d in found.drain(..) {
-        let of_flag = d.code == Code::FlagVersion && matches!(d.about, About::Release { .. });
-        let axis = Item::at(items, d.span).filter(|i| of_flag && matches!(i, Item::Axis(_))).map(Item::span);
+        let item = if of_flag(&d) { Item::at(items, d.span) } else { None };
+        let axis = item.filter(|i| matches!(i, Item::Axis(_))).map(Item::span);
         let same = |(of, at): &&(Span, usize)| axis == Some(*of) && kept[*at].message == d.message;
         match (axis, firsts.iter().find(same).map(|(_, at)| *at)) {
             (Some(_), Some(first)) => {

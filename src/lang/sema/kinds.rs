@@ -209,7 +209,7 @@ fn reaching(min: Option<f64>, max: f64, text: &str) -> (Option<f64>, f64) {
 }
 
 /// A plain number, with a count unit or none.
-fn number(text: &str) -> Result<f64, String> {
+pub(super) fn number(text: &str) -> Result<f64, String> {
     let bad = || format!("`{text}` is not a number");
     let digits = unit_of(text);
     if let Ok(n) = text.parse::<f64>() {

@@ -76,7 +76,7 @@ pub fn lacking_in_a_schema(found: &mut Vec<Diagnostic>, modules: &Modules) {
 
 /// Whether a condition compares a flag with what is none of its choices.
 fn is_compared(d: &Diagnostic) -> bool {
-    d.code == Code::BadFlagValue && d.message.ends_with("never has this value")
+    d.about == About::Compared
 }
 
 /// A choice that nothing names, beside nearly the same one that several places name and no schema has.

@@ -186,18 +186,13 @@ impl Checker<'_> {
             return None;
         };
         let value = param.value.span();
-        let written = self.source_text(value);
-        let unit = wanted.usual_unit()?;
-        let name = &name.value;
-        let number = if let Literal::Number(n) = &param.value { n.value } else { 500.0 };
-        let help = format!(
-            "the param `{name}` is {written}: declare it as {wanted}, such as `param {name} = {number}{unit}`, or mend what it is compared with"
-        );
+        wanted.usual_unit()?;
+        let (written, declared) = (self.source_text(value), declared_as(param, wanted));
+        let help =
+            format!("the param `{}` is {written}: {declared}, or mend what it is compared with", name.value);
         Some((help, value))
     }
-}
 
-impl Checker<'_> {
     /// Which param stands on one side of what cannot meet, and what it meets; each side with what is on the other one.
     pub(super) fn about_param(&self, sides: [(&ast::Expr, Type); 2]) -> About {
         let of = |(e, other): &(&ast::Expr, Type)| {
@@ -207,15 +202,6 @@ impl Checker<'_> {
             Some(About::OfParam { name: name.to_owned(), meets: *meets })
         };
         sides.iter().find_map(of).unwrap_or_default()
-    }
-
-    fn declared_as(name: &str, meets: Dim) -> String {
-        match meets.usual_unit() {
-            Some(unit) => {
-                format!("declare it as {meets}, such as `param {name} = 500{unit}`, or mend what it meets")
-            }
-            None => format!("declare it as {meets}"),
-        }
     }
 
     /// A param that is wrong wherever it is used is one mistake, and told where it is declared.
@@ -239,7 +225,7 @@ impl Checker<'_> {
                 continue;
             }
             let places: Vec<Span> = uses.iter().map(|(_, _, at)| *at).collect();
-            let help = Self::declared_as(name, *meets);
+            let help = format!("{}, or mend what it meets", declared_as(param, *meets));
             let value = param.value.span();
             let message = format!(
                 "the param `{name}` is {}, and meets {meets} wherever it is used",
@@ -252,6 +238,13 @@ impl Checker<'_> {
             self.sink.push(d);
         }
     }
+}
+
+/// What to declare a param as, so that it meets what is of another kind.
+fn declared_as(param: &Param, wanted: Dim) -> String {
+    let number = if let Literal::Number(n) = &param.value { n.value } else { 500.0 };
+    let example = |unit| format!(", such as `param {} = {number}{unit}`", param.name.value);
+    format!("declare it as {wanted}{}", wanted.usual_unit().map(example).unwrap_or_default())
 }
 
 /// The one param or metric that an expression names without a call.

@@ -48,14 +48,15 @@ impl Checker<'_> {
 
     /// Whether no use of a name that could not be read is known of.
     pub(super) fn is_named_nowhere(&self, kind: Kind, name: &str) -> bool {
-        self.named.get(&name.to_ascii_lowercase()).is_none_or(|n| *n <= 1)
+        let is_named_once = self.named.get(&name.to_ascii_lowercase()).is_none_or(|n| *n <= 1);
+        (is_named_once || kind == Kind::Param && self.is_of_an_axis(name))
             && !self.sink.suggests(name)
             && !self.may_be_unknown(kind, name)
             && !self.may_be_missed(kind, name)
     }
 
     /// Whether an axis is called so, and some step varies it: what names it is about that one. A param stands in texts and expressions.
-    pub(super) fn is_of_an_axis(&self, name: &str) -> bool {
+    fn is_of_an_axis(&self, name: &str) -> bool {
         let root = self.modules.root();
         let varied = root.find(Kind::Axis, name).is_some_and(|at| self.used.contains(&at));
         let plain =

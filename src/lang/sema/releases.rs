@@ -189,7 +189,7 @@ impl Checker<'_> {
             let message =
                 format!("`{version}` is no release of {title}: its flags are checked as those of {taken}");
             let help = "name the release, as the engine prints it: results of what `latest` was on two days cannot be told apart";
-            let d = Diagnostic::new(Code::VersionUnknown, stated.span, message).label(label);
+            let d = of_release(engine, stated, message).label(label);
             self.sink.push(d.help(help));
             return;
         }
@@ -199,7 +199,7 @@ impl Checker<'_> {
             // below the lowest one there is none
             let lower = if taken == full { "" } else { ", the nearest lower release with a schema" };
             let message = format!("{title} {version} is read as {taken}{lower}");
-            let d = Diagnostic::new(Code::VersionUnknown, stated.span, message);
+            let d = of_release(engine, stated, message);
             let help = format!(
                 "write `version \"{full}\"` if that is what runs: releases are named in full, as the engine prints them"
             );
@@ -223,7 +223,8 @@ impl Checker<'_> {
                  an engine of your own: `flag --name TYPE`"
             ),
         };
-        self.sink.push(Diagnostic::new(Code::VersionUnknown, stated.span, message).label(label).help(help));
+        let d = of_release(engine, stated, message);
+        self.sink.push(d.label(label).help(help));
     }
 
     /// `1.2.0-rc1` for 1.2.0rc1: the same release, and no image or answer of an engine is called so. What a build adds behind a `+` is its own.
@@ -235,9 +236,15 @@ impl Checker<'_> {
             return;
         }
         let message = format!("{} calls this release {right}", engine.title);
-        let d = Diagnostic::new(Code::VersionUnknown, stated.span, message).suggest(right);
+        let d = of_release(engine, stated, message).suggest(right);
         self.sink.push(d.help(format!("write it as the engine prints it: `version \"{right}\"`")));
     }
+}
+
+/// A doubt about the release that an engine states.
+fn of_release(engine: &Program, stated: &Text, message: String) -> Diagnostic {
+    let about = About::Engine(engine.root().to_owned());
+    Diagnostic::new(Code::VersionUnknown, stated.span, message).about(about)
 }
 
 /// Something with a digit and without spaces.

@@ -31,27 +31,15 @@ impl Checker<'_> {
                 } else {
                     None
                 };
-                self.takes_nothing(span, &whose);
-                if let Some(near) = near {
-                    self.was_meant(near, span);
-                }
+                self.takes_nothing(span, &whose, near);
             }
         }
     }
 
     /// A variable that engines set and that is nearly called so: which of the two is misspelt nobody knows.
-    fn set_nearly_so(&mut self, name: &str, at: Span) {
-        let set = || self.engines.values().flatten().flat_map(|e| &e.env).map(|v| v.name.as_str());
-        if let Some(near) = did_you_mean(name, set()).map(str::to_owned) {
-            self.was_meant(&near, at);
-        }
-    }
-
-    fn was_meant(&mut self, near: &str, at: Span) {
-        if let Some(d) = self.sink.each_mut().find(|d| d.code == Code::UnsetNothing && d.span == at) {
-            d.label = format!("did you mean `{near}`?");
-            d.suggested = vec![near.to_owned()];
-        }
+    fn set_nearly_so(&self, name: &str) -> Option<String> {
+        let set = self.engines.values().flatten().flat_map(|e| &e.env).map(|v| v.name.as_str());
+        did_you_mean(name, set).map(str::to_owned)
     }
 
     /// In axes that studies use: what engines and other points set is all that a base can have.
@@ -65,10 +53,10 @@ impl Checker<'_> {
         for change in changes {
             let Some((what, span)) = unset(change) else { continue };
             if !self.is_set_somewhere(&change.kind) && !self.may_be_set_by_lost(&change.kind) {
-                self.takes_nothing(span, &format!("no engine or other point here sets {what}"));
-                if matches!(change.kind, ChangeKind::UnsetEnv(_)) {
-                    self.set_nearly_so(what, span);
-                }
+                let of_env = matches!(change.kind, ChangeKind::UnsetEnv(_));
+                let near = if of_env { self.set_nearly_so(what) } else { None };
+                let why = format!("no engine or other point here sets {what}");
+                self.takes_nothing(span, &why, near.as_deref());
             }
         }
         self.published_unsets();
@@ -85,7 +73,7 @@ impl Checker<'_> {
         for change in published.flatten() {
             let Some((what, span)) = unset(change) else { continue };
             if !self.is_set_somewhere(&change.kind) && !self.may_be_set_by_lost(&change.kind) {
-                self.takes_nothing(span, &format!("no engine or point here sets {what}"));
+                self.takes_nothing(span, &format!("no engine or point here sets {what}"), None);
             }
         }
     }
@@ -130,13 +118,15 @@ impl Checker<'_> {
             || self.sink.found().any(|d| d.is_error() && (elsewhere(d) || meant(d) || beside(d)))
     }
 
-    fn takes_nothing(&mut self, span: Span, why: &str) {
+    /// `near` is set and nearly called so.
+    fn takes_nothing(&mut self, span: Span, why: &str, near: Option<&str>) {
         // a flag that is passed on unknown was probably to be this one
         if self.sink.suggests(self.modules.slice(span)) {
             return;
         }
         let message = format!("this `unset` takes away nothing: {why}");
-        let d = Diagnostic::new(Code::UnsetNothing, span, message).label("is not set");
+        let d = Diagnostic::new(Code::UnsetNothing, span, message);
+        let d = near.map_or_else(|| d.clone().label("is not set"), |near| d.clone().suggest(near));
         self.sink.push(d.help("mend the name, or remove the `unset`"));
     }
 }

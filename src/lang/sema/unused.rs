@@ -168,12 +168,7 @@ impl Checker<'_> {
             return false;
         }
         !self.sink.has_errors() && !self.sink.suggests(name)
-            || !self.may_be_misspelled(kind, at)
-                && (self.named.get(&name.to_ascii_lowercase()).is_none_or(|n| *n <= 1)
-                    || kind == Kind::Param && self.is_of_an_axis(name))
-                && !self.sink.suggests(name)
-                && !self.may_be_unknown(kind, name)
-                && !self.may_be_missed(kind, name)
+            || !self.may_be_misspelled(kind, at) && self.is_named_nowhere(kind, name)
     }
 
     /// How often the file names things, as far as those may be uses that could not be read.

@@ -9,6 +9,7 @@ use super::imports;
 use super::signs::json_word;
 use super::spaced;
 use super::words::{DATA, STUDY_SETTINGS};
+use crate::lang::unit_slips;
 
 /// The remedy for a token (of the chunk, a place in it) that no rule took.
 pub fn phrase(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
@@ -503,16 +504,17 @@ fn ends_in_number(text: &str) -> bool {
 /// What is said behind a number of requests in a time: `Hz`, `per second`, `req/s`.
 fn rate_unit(text: &str) -> Option<&'static str> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let words = match words.as_slice() {
-        ["requests" | "request" | "req" | "reqs", rest @ ..] if !rest.is_empty() => rest,
-        all => all,
+    let whole = words.join(" ");
+    let counted = ["requests", "request", "reqs", "req"].iter().find_map(|w| whole.strip_prefix(w));
+    let said = counted.unwrap_or(&whole).trim_start();
+    let said = match said.strip_prefix("per ").or_else(|| said.strip_prefix("a ")) {
+        Some(time) => format!("/{time}"),
+        None => said.to_owned(),
     };
-    Some(match words.join(" ").as_str() {
-        "Hz" | "hz" | "rps" | "qps" | "req/s" | "reqs/s" | "requests/s" | "per second" | "per sec"
-        | "per s" | "a second" => "/s",
-        "rpm" | "per minute" | "per min" | "a minute" | "req/min" | "requests/min" => "/min",
-        _ => return None,
-    })
+    match unit_slips::names(&said).as_slice() {
+        [unit @ ("/s" | "/min" | "/h")] => Some(unit),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
