@@ -17,6 +17,9 @@ const ABOVE_ZERO: &[&str] = &[
     "success_rate",
     "tokens_per_joule",
     "cost_per_mtok",
+    "gpu_power",
+    "gpu_memory",
+    "energy",
 ];
 
 /// Whether a condition holds of the baseline, if that is certain whatever it measures.

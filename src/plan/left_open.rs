@@ -70,10 +70,15 @@ fn bases_of_unread_lines(analysis: &Analysis, found: &mut Vec<Diagnostic>) {
     found.retain(|d| d.code != Code::OnlyBase || !steps().any(|s| s.span == d.span && open(s)));
 }
 
-/// A study that is to say how many GPUs there are has what reads their power, once it says so.
+/// A study that is to say how many GPUs there are has what reads their power and counts their hours, once it says so.
 fn metrics_of_gpus(analysis: &mut Analysis, found: &[Diagnostic]) {
-    let unstated = |at: Span| found.iter().any(|d| d.code == Code::GpusUnstated && d.span == at);
-    analysis.diagnostics.retain(|d| d.about != About::WithoutGpus || !unstated(d.span));
+    let items = &analysis.modules.root().file.items;
+    let study = |at: Span| Item::at(items, at).map(Item::span);
+    let is_unstated = |d: &&Diagnostic| d.code == Code::GpusUnstated;
+    let unstated: Vec<Span> = found.iter().filter(is_unstated).filter_map(|d| study(d.span)).collect();
+    analysis
+        .diagnostics
+        .retain(|d| d.about != About::WithoutGpus || !study(d.span).is_some_and(|at| unstated.contains(&at)));
 }
 
 /// Whether it says what a rule over candidates comes to.

@@ -27,9 +27,11 @@ pub(super) fn too_long(program: &Program, study: &Study, engines: &[Arc<Engine>]
     let alone = asks.alone();
     let declared = engines.iter().filter(|e| alone.contains(e.name.as_str()));
     let mut out: Vec<Diagnostic> = Vec::new();
-    for d in declared.filter_map(|e| asks.of_engine(e)) {
-        // one value that several engines have, by one param
-        match out.iter_mut().find(|first| first.message == d.message) {
+    let (stated, by_default): (Vec<_>, Vec<_>) =
+        declared.filter_map(|e| asks.of_engine(e)).partition(|(_, is_stated)| *is_stated);
+    for (d, is_stated) in stated.into_iter().chain(by_default) {
+        // one value that several engines have, by one param; or a profile that is too long for what nobody stated
+        match out.iter_mut().find(|first| !is_stated || first.message == d.message) {
             Some(first) => first.related.push((d.span, "nor here".to_owned())),
             None => out.push(d),
         }
@@ -124,8 +126,8 @@ impl<'a> Asks<'a> {
         set.into_iter().any(|name| self.limits.contains(&*flag_key(name)))
     }
 
-    /// An engine whose flag, or its default, is below what is asked.
-    fn of_engine(&self, engine: &Engine) -> Option<Diagnostic> {
+    /// An engine whose flag, or its default, is below what is asked, and whether the engine states it.
+    fn of_engine(&self, engine: &Engine) -> Option<(Diagnostic, bool)> {
         let (spec, limit) = limiting(engine).find_map(|spec| {
             let own = |flag: &str| set_or_default(engine, flag);
             Some((spec, self.below(spec, &own)?))
@@ -134,9 +136,9 @@ impl<'a> Asks<'a> {
         let written = engine.written.iter().rev();
         let span =
             written.filter(|c| flag_of(c).is_some_and(|n| names.contains(&key(n)))).find_map(value_span);
-        let span = span.unwrap_or(engine.span);
+        let (span, is_stated) = (span.unwrap_or(engine.span), span.is_some());
         let span = if span.file == self.study.span.file { span } else { self.study.span };
-        Some(self.told(span, &spec.names[0], limit))
+        Some((self.told(span, &spec.names[0], limit), is_stated))
     }
 
     /// The flag of a point that leaves too little room, and how much it leaves.

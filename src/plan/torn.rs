@@ -99,7 +99,14 @@ fn names_its_engine(step: &Step, program: &Program) -> bool {
 
 /// Takes away what engines refuse of flags that are not sure.
 fn without_refusals(program: &mut Program, unsure: &HashSet<String>) {
-    let is_unsure = |flags: &[String]| flags.iter().any(|f| unsure.contains(f));
+    // `--dtypefp8`: what begins with a flag may be the flag and its value
+    let is_glued = |word: &String, f: &String| {
+        word.strip_prefix(f.as_str())
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
+    };
+    let is_unsure = |flags: &[String]| {
+        flags.iter().any(|f| unsure.contains(f) || unsure.iter().any(|word| is_glued(word, f)))
+    };
     for engine in program.engines.values_mut() {
         if engine.refusals.iter().any(|r| is_unsure(&r.flags)) {
             let mut sure = (**engine).clone();
@@ -301,8 +308,10 @@ impl Torn {
 
     /// Whether a step sets a flag that is not sure of an engine.
     fn sets_undeclared(&self, step: &Step) -> bool {
+        // a key of an object is declared with its flag
+        let flag = |name: &str| key(name.split('.').next().unwrap_or(name));
         let is_unsure =
-            |c: &Change| matches!(c, Change::Flag { name, .. } if self.declared.contains(&key(name)));
+            |c: &Change| matches!(c, Change::Flag { name, .. } if self.declared.contains(&flag(name)));
         step.space.any(&|p| p.changes.iter().any(is_unsure))
     }
 

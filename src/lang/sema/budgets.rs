@@ -31,8 +31,8 @@ impl Checker<'_> {
                 continue;
             }
             let message = "this budget is never spent: the study asks for no GPUs";
-            self.sink
-                .push(Diagnostic::new(Code::BudgetUncounted, budget.span, message).label("counts GPUs").help(
+            let d = Diagnostic::new(Code::BudgetUncounted, budget.span, message).about(About::WithoutGpus);
+            self.sink.push(d.label("counts GPUs").help(
                 "state `gpus N` in the study, or a budget of time or trials: `budget 6h`, `budget 48 trials`",
             ));
         }

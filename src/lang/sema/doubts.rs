@@ -4,7 +4,7 @@
 use super::modules::Modules;
 use super::scope::Kind;
 use crate::lang::codes::Code;
-use crate::lang::diag::{About, Diagnostic};
+use crate::lang::diag::{About, Diagnostic, Edit};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::Item;
 
@@ -18,6 +18,35 @@ pub fn doubts_that_follow(found: &mut Vec<Diagnostic>, modules: &Modules) {
     values_of_guessed_settings(found, modules);
     releases_of_points(found, modules);
     releases_beside_one_twice(found, modules);
+    lines_twice(found, modules);
+}
+
+/// A line with several flags that stands twice is one mistake.
+fn lines_twice(found: &mut Vec<Diagnostic>, modules: &Modules) {
+    let line = |at: Span| at.line_in(modules.text_of(at.file));
+    let lines = |d: &Diagnostic| {
+        let (first, own) = (line(d.related.first()?.0), line(d.span));
+        let same = first != own && modules.slice(first).trim() == modules.slice(own).trim();
+        (d.code == Code::FlagTwice && same).then_some((first, own))
+    };
+    let all: Vec<(Span, Span)> = found.iter().filter_map(lines).collect();
+    let is_whole = |pair: &(Span, Span)| all.iter().filter(|other| *other == pair).count() > 1;
+    let mut told: Vec<Span> = Vec::new();
+    found.retain_mut(|d| {
+        let Some((first, own)) = lines(d).filter(is_whole) else { return true };
+        if told.contains(&own) {
+            return false;
+        }
+        told.push(own);
+        let code = modules.slice(own).trim();
+        let start = own.start + (modules.slice(own).find(code).unwrap_or_default() as u32);
+        d.span = Span { start, end: start + code.len() as u32, ..own };
+        "this line stands twice".clone_into(&mut d.message);
+        d.related = vec![(first, "the first one".to_owned())];
+        // with the end of the line before it
+        d.edits = vec![Edit { span: Span { start: own.start - 1, ..own }, text: String::new() }];
+        true
+    });
 }
 
 /// `versions "2.1", "2.1"`: the second one may be the release that an engine of the schema states.

@@ -211,7 +211,7 @@ impl Checker<'_> {
                 if let Some(problem) = problem {
                     self.key_doubts(&problem, change, engine);
                 } else if let Some(d) = unlisted(engine, name, value.as_ref()) {
-                    self.sink.push(d);
+                    self.sink.push(self.unexpanded_help(d, value.as_ref().map(|v| v.span)));
                 } else if let Some(value) = value {
                     self.unexpanded(0, value.span, Of::Flag(name));
                 }

@@ -52,6 +52,14 @@ impl Checker<'_> {
         if flag && self.stands_twice(name) {
             return true;
         }
+        if flag && name.value == "divides" {
+            let message = "something is missing before `divides`";
+            let d = Diagnostic::new(Code::Unexpected, name.span, message)
+                .label("expected an expression before it");
+            let help = format!("write for example `--FLAG divides {}`", self.modules.slice(at));
+            self.sink.push(d.help(help));
+            return true;
+        }
         let asked = ASKS.contains(&name.value.as_str()).then_some("given");
         let meant = asked.or_else(|| did_you_mean(&name.value, ["given", "not"]));
         let meant = meant.filter(|_| flag && !self.is_known(module, name));

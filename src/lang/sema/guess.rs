@@ -57,6 +57,9 @@ impl Guess {
         {
             return Self::Glued(flag.to_owned(), number.to_owned());
         }
+        if let Some((flag, value)) = with_its_value(name, engine) {
+            return Self::Glued(flag.to_owned(), value.to_owned());
+        }
         if let Some((_, now)) = RENAMED
             .iter()
             .find(|(old, now)| *old == key(name) && matches!(schema.find(now, version), Found::Known(..)))
@@ -319,6 +322,22 @@ fn glued(name: &str) -> Option<(&str, &str)> {
     let flag = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let short = name.starts_with('-') && !name.starts_with("--") && flag.len() > 1;
     (short && flag.len() < name.len()).then(|| name.split_at(flag.len()))
+}
+
+/// `--kv-cache-dtypefp8`: a flag, and one of the values that it takes, without the sign between them.
+fn with_its_value<'n>(name: &'n str, engine: &'n Engine) -> Option<(&'n str, &'n str)> {
+    let (schema, version) = (&engine.schema, engine.version.as_deref());
+    let long = schema.names(version).filter(|flag| flag.starts_with("--") && name.len() > flag.len());
+    let flag = long.filter(|flag| name.starts_with(*flag)).max_by_key(|flag| flag.len())?;
+    let value = &name[flag.len()..];
+    let Found::Known(spec, _) = schema.find(flag, version) else { return None };
+    let takes = match &spec.kind {
+        Kind::Int { .. } | Kind::Float { .. } => value.starts_with(|c: char| c.is_ascii_digit()),
+        Kind::OneOf(choices) => choices.iter().any(|c| c == value),
+        Kind::Text => spec.known.iter().any(|k| k == value),
+        _ => false,
+    };
+    takes.then_some((flag, value))
 }
 
 /// The flag that switches on what a name says.

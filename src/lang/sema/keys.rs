@@ -40,7 +40,10 @@ impl Checker<'_> {
         let mut out: Vec<KeySource> = Vec::new();
         for source in sources {
             let (name, found) = match source {
-                ast::KeySource::Env(name) => (name, Some(KeySource::Env(name.value.clone()))),
+                ast::KeySource::Env(name) => {
+                    self.unread(name);
+                    (name, Some(KeySource::Env(name.value.clone())))
+                }
                 ast::KeySource::Flag(name) => (name, self.key_flag(name, engine)),
             };
             let Some(found) = found else { continue };

@@ -53,7 +53,14 @@ impl Checker<'_> {
         let meant = |d: &Diagnostic| {
             d.about.expected().by_example || d.words_said().filter(|w| w.starts_with('-')).all(elsewhere)
         };
+        // `env NAME`, whose value is lost
+        let variables: Vec<&str> = targets.iter().filter_map(|t| t.strip_prefix("env ")).collect();
+        let sets_variable = |d: &Diagnostic| {
+            let rest = self.line_of(d.span).strip_prefix("env").unwrap_or_default();
+            rest.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).any(|w| variables.contains(&w))
+        };
         self.has_error_beside(engine, |e, d| match &d.about {
+            _ if sets_variable(d) => false,
             About::Release { flag, .. } | About::Inherited { flag } => elsewhere(flag),
             _ => {
                 // a setting that is like none: if anything, the flag of that name

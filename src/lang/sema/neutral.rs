@@ -70,7 +70,11 @@ impl<'a> Bases<'a> {
             Space::Sum(terms) => terms.iter().flat_map(|t| self.neutral(t)).collect(),
             Space::Product(factors) => {
                 let each = factors.iter().map(|f| self.neutral(f).into_iter().next());
-                let Some(each) = each.collect::<Option<Vec<_>>>() else { return Vec::new() };
+                let Some(each) = each.collect::<Option<Vec<_>>>() else {
+                    // `async * weights`, whose one point changes nothing of any candidate
+                    let lone = factors.iter().filter(|f| f.points().len() == 1);
+                    return lone.flat_map(|f| self.neutral(f)).collect();
+                };
                 let engine = each.first().map(|(_, engine)| *engine);
                 let all = each.into_iter().flat_map(|(settings, _)| settings).collect();
                 engine.map(|e| (all, e)).into_iter().collect()

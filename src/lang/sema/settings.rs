@@ -65,6 +65,13 @@ impl JsonKey {
         let Some(value) = value else { return Err(Problem::NeedsValue("JSON, or text".to_owned())) };
         let text = if value.template { template::single_braces(&value.text) } else { value.text.clone() };
         let leaf = serde_json::from_str(&text).ok().or_else(|| self.with_unit(&text));
+        // a list is one, or a slip in one
+        if leaf.is_none() && !value.template && text.starts_with('[') {
+            return Err(Problem::BadValue(
+                format!("`{text}` is not JSON"),
+                "a list as JSON, such as `[1, 2]`".to_owned(),
+            ));
+        }
         let leaf = leaf.unwrap_or_else(|| Json::from(text));
         self.with(&Json::Object(serde_json::Map::new()), leaf, value.template)
     }

@@ -1,9 +1,11 @@
 //! An `unset` that takes away nothing, where that is certain: an engine whose parent does not set it, or a point of which neither an
 //! engine nor another point here can have set it before.
 
+use serde_json::Value as Json;
+
 use super::check::Checker;
 use super::program::{Change, Engine};
-use super::schema::key;
+use super::schema::{Setting, Value, key};
 use super::settings::{flag_target, key_value, target};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, did_you_mean};
@@ -18,20 +20,17 @@ impl Checker<'_> {
             for change in changes {
                 let Some((what, span)) = unset(change) else { continue };
                 let torn = |p: &Engine| self.is_torn(p, &[unset_target(p, &change.kind)]);
-                if parent.is_some_and(|p| has(p, &change.kind) || torn(p)) || is_set_here(decl, change) {
+                let inherits =
+                    |p: &Engine| has(p, &change.kind) || torn(p) || self.is_written(change, Some(p));
+                if parent.is_some_and(inherits) || is_set_here(decl, change) {
                     continue;
                 }
                 let whose = match &decl.parent {
                     Some(name) => format!("`{}` does not set {what}", name.value),
                     None => format!("an engine without a parent inherits no {what}"),
                 };
-                let set = parent.into_iter().flat_map(|p| &p.env).map(|v| v.name.as_str());
-                let near = if matches!(change.kind, ChangeKind::UnsetEnv(_)) {
-                    did_you_mean(what, set)
-                } else {
-                    None
-                };
-                self.takes_nothing(span, &whose, near);
+                let set = parent.map(|p| settings_of(p, &change.kind)).unwrap_or_default();
+                self.takes_nothing(span, &whose, nearly(what, &set).as_deref());
             }
         }
     }
@@ -52,7 +51,7 @@ impl Checker<'_> {
         let changes: Vec<&ast::Change> = axes.flat_map(|a| changes(&a.body)).collect();
         for change in changes {
             let Some((what, span)) = unset(change) else { continue };
-            if !self.is_set_somewhere(&change.kind) && !self.may_be_set_by_lost(&change.kind) {
+            if !self.is_set_somewhere(change) && !self.may_be_set_by_lost(&change.kind) {
                 let of_env = matches!(change.kind, ChangeKind::UnsetEnv(_));
                 let near = if of_env { self.set_nearly_so(what) } else { None };
                 let why = format!("no engine or other point here sets {what}");
@@ -72,15 +71,16 @@ impl Checker<'_> {
         });
         for change in published.flatten() {
             let Some((what, span)) = unset(change) else { continue };
-            if !self.is_set_somewhere(&change.kind) && !self.may_be_set_by_lost(&change.kind) {
+            if !self.is_set_somewhere(change) && !self.may_be_set_by_lost(&change.kind) {
                 self.takes_nothing(span, &format!("no engine or point here sets {what}"), None);
             }
         }
     }
 
-    fn is_set_somewhere(&self, unset: &ChangeKind) -> bool {
+    fn is_set_somewhere(&self, change: &ast::Change) -> bool {
+        let unset = &change.kind;
         let engines = || self.engines.values().flatten();
-        if engines().any(|e| has(e, unset)) {
+        if engines().any(|e| has(e, unset)) || self.is_written(change, None) {
             return true;
         }
         let mut points = self.axes.values().flatten().flat_map(|points| points.iter());
@@ -96,6 +96,15 @@ impl Checker<'_> {
                 _ => false,
             })
         })
+    }
+
+    /// Whether an engine of this file says it, one of these ancestors, whatever became of its value: `--max-model-len="{ctx}"` of a param
+    /// that is lost.
+    fn is_written(&self, unset: &ast::Change, ancestors: Option<&Engine>) -> bool {
+        let engines = self.modules.root().file.items.iter();
+        let engines = engines.filter_map(|i| if let Item::Engine(e) = i { Some(e) } else { None });
+        let mut meant = engines.filter(|e| ancestors.is_none_or(|of| of.ancestry.contains(&e.name.value)));
+        self.sink.has_errors() && meant.any(|e| is_set_here(e, unset))
     }
 
     /// Whether what could not be read may set it: an engine that is lost, a flag of that name, or one that may have been meant to be it.
@@ -168,6 +177,25 @@ fn changes(body: &AxisBody) -> Vec<&ast::Change> {
         AxisBody::Bundle(changes) => changes.iter().collect(),
         AxisBody::Algebra(_) => Vec::new(),
     }
+}
+
+/// What an engine sets of the kind that would be taken away: variables, or flags and the keys of their objects.
+fn settings_of(engine: &Engine, unset: &ChangeKind) -> Vec<String> {
+    if matches!(unset, ChangeKind::UnsetEnv(_)) {
+        return engine.env.iter().map(|v| v.name.clone()).collect();
+    }
+    let keys = |s: &Setting| match &s.value {
+        Value::Json(Json::Object(map)) => map.keys().map(|k| format!("{}.{k}", s.canonical)).collect(),
+        _ => Vec::new(),
+    };
+    engine.flags.iter().flat_map(|s| std::iter::once(s.canonical.clone()).chain(keys(s))).collect()
+}
+
+/// What is called nearly so: of a key that of the same object, as what leads to it says nothing of a slip.
+fn nearly(name: &str, set: &[String]) -> Option<String> {
+    let object = name.rfind('.').map_or("", |dot| &name[..=dot]);
+    let own = set.iter().filter_map(|s| s.strip_prefix(object)).filter(|s| !s.contains('.'));
+    did_you_mean(&name[object.len()..], own).map(|near| format!("{object}{near}"))
 }
 
 /// Whether an engine sets what would be taken away.

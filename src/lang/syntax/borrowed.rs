@@ -251,6 +251,12 @@ impl Place<'_> {
         if self.word != "of" || !number.ends_with('%') || of.is_empty() {
             return None;
         }
+        // of what a share is its metric says
+        if matches!(of, "requests" | "request" | "all" | "them" | "tokens") {
+            let rest = self.after().split(['\n', '#']).next().unwrap_or_default();
+            let gone = (self.before.len()..self.range.end + rest.trim_end().len(), String::new());
+            return Some(hint(format!("a share stands alone: write `{number}`"), Some(gone)));
+        }
         let asked = self.before[..self.before.len() - number.len()].trim_end_matches(['<', '>', '=', ' ']);
         let metric = asked.rsplit([' ', '(']).next().filter(|m| !m.is_empty() && !m.ends_with(')'));
         if let (Some(metric), "baseline" | "best") = (metric, of) {

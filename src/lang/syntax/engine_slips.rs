@@ -45,6 +45,15 @@ impl Line<'_> {
 
     /// `flag --cache switch negated no-cache`
     fn negated(&self) -> Option<Hint> {
+        let name = self.before.split_whitespace().nth(1).unwrap_or_default();
+        if self.before.ends_with(" negated") && ATTRIBUTES.contains(&self.word) {
+            let off = format!("negated --no-{}", name.trim_start_matches('-'));
+            return Some(mend(
+                format!("behind `negated` stands the flag that turns it off: write for example `{off}`"),
+                self.end..self.end,
+                &off["negated".len()..],
+            ));
+        }
         let len = self.rest.find(char::is_whitespace).unwrap_or(self.rest.len());
         let name = &self.rest[..len];
         let plain = name.starts_with(|c: char| c.is_ascii_lowercase())

@@ -1,5 +1,7 @@
 //! One token of a statement that was left out, and can only be that one: the `{` of a block that stands on one line, the `from` of a step,
-//! the `(` of a function.
+//! the `(` of a function; and an article that is one too many.
+
+use std::ops::Range;
 
 use super::blocks::first_word;
 use super::lexical::{self, Piece, depth};
@@ -14,6 +16,7 @@ use crate::lang::diag::Diagnostic;
 pub(super) fn mended(statement: &Statement, stop: usize) -> Option<(String, Diagnostic)> {
     brace(statement)
         .or_else(|| from(statement, stop))
+        .or_else(|| article(statement))
         .or_else(|| round_bracket(statement))
         .or_else(|| bracket_of_goodput(statement))
 }
@@ -72,6 +75,24 @@ fn from(statement: &Statement, stop: usize) -> Option<(String, Diagnostic)> {
     })
 }
 
+/// `step a from the best { … }`
+fn article(statement: &Statement) -> Option<(String, Diagnostic)> {
+    let text = statement.written();
+    let units = units(text);
+    let is = |unit: &Range<usize>, word: &str| &text[unit.clone()] == word;
+    let pair = units.windows(2).find(|pair| is(&pair[0], "from") && is(&pair[1], "the"))?;
+    let (from, place) = (pair[0].clone(), pair[1].clone());
+    let mut mended = text.to_owned();
+    mended.replace_range(place.clone(), &" ".repeat(place.len()));
+    let reads = first_word(text) == "step" && statement.chunk.reads_at(&mended, &place);
+    reads.then(|| {
+        let d =
+            Diagnostic::new(Code::Unexpected, statement.span(place.clone()), "`the` was not expected here");
+        let d = d.label("one too many").help("remove it: names stand alone");
+        (mended, d.edit(statement.span(from.end..place.end), ""))
+    })
+}
+
 /// Whether a step can start from what is called so: `best`, or what a text declares or imports.
 fn is_started_from(above: &str, name: &str) -> bool {
     let declared = |line: &str| {
@@ -98,6 +119,9 @@ fn round_bracket(statement: &Statement) -> Option<(String, Diagnostic)> {
                 && &text[close.clone()] == ")"
                 && text[word.clone()].starts_with(char::is_alphabetic)
         })?;
+    // of `baseline.p99ttft)` what stands behind the last dot
+    let prefix = text[word.clone()].rfind('.').map_or(0, |dot| dot + 1);
+    let word = word.start + prefix..word.end;
     let written = &text[word.clone()];
     let name = |rest: &str| rest.starts_with(|c: char| c.is_ascii_lowercase());
     let cut = (1..written.len())
@@ -111,7 +135,9 @@ fn round_bracket(statement: &Statement) -> Option<(String, Diagnostic)> {
     let mended = if text[close..].starts_with(' ') {
         [&text[..word.start], &call, &text[close + 1..]].concat()
     } else {
-        [text[..word.start].strip_suffix(' ')?, &call, &text[close..]].concat()
+        // before all of `baseline.p99ttft)`
+        let whole = text[..word.start].rfind(|c: char| !in_name(c) && c != '.').map_or(0, |n| n + 1);
+        [text[..whole].strip_suffix(' ')?, &text[whole..word.start], &call, &text[close..]].concat()
     };
     let d = Diagnostic::new(Code::Unopened, statement.span(word.end..close), "this `)` closes nothing");
     let d = d.label("nothing is open here").help(format!("write `{call}`"));
@@ -119,6 +145,10 @@ fn round_bracket(statement: &Statement) -> Option<(String, Diagnostic)> {
         let place = statement.span(at..at);
         (mended, d.edit(place, "("))
     })
+}
+
+fn in_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
 }
 
 /// `goodputttft <= 300ms and tpot <= 50ms)`: the bracket is missing behind the only function that is asked for a condition.

@@ -262,7 +262,9 @@ pub fn mistake(id: FileId, base: usize, chunk: &str) -> Option<Diagnostic> {
                     return Some(d);
                 }
             }
-            Piece::Other if chunk.as_bytes()[at] == b'\'' => return Some(quotes::single(chunk, at, span)),
+            Piece::Other if chunk.as_bytes()[at] == b'\'' && !quotes::within_a_lost_text(chunk, at) => {
+                return Some(quotes::single(chunk, at, span));
+            }
             Piece::Other if chunk.as_bytes()[at] == b'`' => {
                 if let Some(d) = quotes::backticks(chunk, at, span) {
                     return Some(d);

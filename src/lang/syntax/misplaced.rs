@@ -290,6 +290,11 @@ fn lacks_a_value(text: &str, place: &Range<usize>) -> bool {
 fn lacks_a_word(text: &str, first: &Range<usize>, second: &Range<usize>) -> bool {
     let (one, other) = (&text[first.clone()], &text[second.clone()]);
     let number = |w: &str| w.starts_with(|c: char| c.is_ascii_digit());
+    // `given --x and > 3`, `not --x divides`: what stands beside them
+    let joins = |w: &str| matches!(w, "and" | "or" | "divides");
+    if joins(one) || joins(other) {
+        return true;
+    }
     match first_word(text) {
         // `"why" "2.0" when`, `since when`: of a release or of its word
         "refuses" => other == "when" && (one.starts_with('"') || matches!(one, "since" | "until")),

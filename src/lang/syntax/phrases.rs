@@ -90,7 +90,7 @@ impl<'a> Place<'a> {
                     Some((self.token.start..end, String::new())),
                 )
             }
-            ("adopt", ">" | "=>" | "=" | "==") if self.before.ends_with("gain") => {
+            ("adopt", ">" | "=>" | "=" | "==" | "≥") if self.before.ends_with("gain") => {
                 // `>:`, `>-`: another sign is of the same slip
                 let sign = |c: char| matches!(c, ':' | '-' | '>' | '<' | '=' | '~' | '+' | '!' | '.');
                 let more = self.after().len() - self.after().trim_start_matches(sign).len();
@@ -98,6 +98,11 @@ impl<'a> Place<'a> {
                     "write `adopt gain >= …`",
                     Some((self.token.start..self.token.end + more, ">=".to_owned())),
                 )
+            }
+            // `12h30min`
+            ("budget", word) if self.before == "budget" && in_minutes(word).is_some() => {
+                let minutes = in_minutes(word)?;
+                self.replace(format!("a time has one unit: write `{minutes}min`"), &format!("{minutes}min"))
             }
             ("adopt", _) if number && self.before == "adopt" => {
                 self.insert(format!("write `adopt gain >= {}`", self.word), "gain >= ")
@@ -143,6 +148,15 @@ impl<'a> Place<'a> {
             ("confirm" | "curve" | "maximize" | "minimize", word)
                 if self.before.contains(" on ") && is_name(word) && word != "and" =>
             {
+                let rest: Vec<&str> = self.rest().split([' ', '\t', ',']).filter(|w| !w.is_empty()).collect();
+                // `chat summarize throughput`
+                if rest.iter().all(|w| is_name(w)) {
+                    let all = self.before.len()..self.to_line_end().end;
+                    return hint(
+                        "profiles are separated by commas",
+                        Some((all, format!(", {}", rest.join(", ")))),
+                    );
+                }
                 let gap = self.before.len()..self.token.start;
                 hint("profiles are separated by commas", Some((gap, ", ".to_owned())))
             }
@@ -175,6 +189,18 @@ impl<'a> Place<'a> {
                 return hint(format!("write `{right}`"), Some((start..self.before.len(), right)));
             }
             return hint("write `requests` behind it", Some((end..end, " requests".to_owned())));
+        }
+        let rest = self.after().trim_start();
+        if self.word == "of" && rest.contains(['<', '>', '=']) && self.is("an operator") {
+            return self.replace("conditions are joined by `or` or `and`", "or");
+        }
+        // `50ms per tok`
+        if self.word == "per"
+            && matches!(first_word(rest), "tok" | "token" | "request")
+            && ends_in_time(self.before)
+        {
+            let gone = (self.before.len()..self.to_line_end().end, String::new());
+            return hint("what a time is per, its metric says: remove it", Some(gone));
         }
         let more = !self.after().trim().is_empty();
         // each of the two is a condition, not half of one
@@ -255,6 +281,12 @@ impl<'a> Place<'a> {
 
     /// `--x=[1,, 2]`, `--x=1, 2`
     fn list(&self) -> Option<Hint> {
+        let function = self.before.rsplit('=').next().filter(|_| self.word == "(");
+        if function
+            .is_some_and(|f| matches!(f, "range" | "list" | "seq" | "linspace" | "logspace" | "arange"))
+        {
+            return hint("nothing is computed here: the values stand in square brackets, `[8, 16]`", None);
+        }
         if self.word != "," {
             return None;
         }
@@ -326,6 +358,13 @@ impl<'a> Place<'a> {
 
     /// `param dtype = fp8`, `param sizes = [1, 2]`
     fn param(&self) -> Option<Hint> {
+        // `param strict: bool = true`
+        if self.word == ":" && self.before.split_whitespace().count() == 2 {
+            let (_, value) = self.rest().split_once('=')?;
+            let place = self.before.len()..self.to_line_end().end - value.len();
+            let help = format!("a param is declared without a type: write `{} ={value}`", self.before);
+            return hint(help, Some((place, " =".to_owned())));
+        }
         if !self.before.ends_with('=') {
             return None;
         }
@@ -496,6 +535,20 @@ fn in_word(c: char) -> bool {
 }
 
 /// Whether a number stands at the end: `2`, and not `p99`.
+/// The minutes of a time in hours and minutes: `12h30min`, `1h30m`.
+fn in_minutes(text: &str) -> Option<u64> {
+    let (hours, rest) = text.split_once('h')?;
+    let minutes = rest.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let known = matches!(&rest[minutes.len()..], "m" | "min" | "");
+    known.then_some(hours.parse::<u64>().ok()? * 60 + minutes.parse::<u64>().ok()?)
+}
+
+/// Whether a text ends in a time: `50ms`.
+fn ends_in_time(text: &str) -> bool {
+    let unit = text.rsplit(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    matches!(unit, "ms" | "s" | "min") && ends_in_number(text)
+}
+
 fn ends_in_number(text: &str) -> bool {
     let last = &text[text.trim_end_matches(|c| in_word(c) || c == '.').len()..];
     last.starts_with(|c: char| c.is_ascii_digit())

@@ -36,6 +36,15 @@ pub fn single(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Di
         .edit(span(at, end), right)
 }
 
+/// `log matches argument '(.+)' twice"`: whether a pair of single quotes stands in a text whose first quote is missing.
+pub fn within_a_lost_text(chunk: &str, at: usize) -> bool {
+    let line = chunk[at..].split(['\n', '\r']).next().unwrap_or_default();
+    let end = Scanner::new(line).find_map(|(n, piece)| (piece == Piece::UnclosedText).then_some(n));
+    let before = &chunk[chunk[..at].rfind(['\n', '\r']).map_or(0, |n| n + 1)..at];
+    let singles = |text: &str| text.matches('\'').count();
+    end.is_some_and(|end| singles(&line[..end]) + singles(before) > 1)
+}
+
 /// Where behind a single quote the one stands that ends its text: one between two letters is an apostrophe, if another one follows.
 pub(super) fn closing(rest: &str) -> Option<usize> {
     let letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);

@@ -161,7 +161,8 @@ impl At<'_> {
             "," if before.contains("vary ") && before.ends_with('[') => {
                 only("a name stands before a comma: add it, or remove the comma")
             }
-            "x" | "," | "&" | "and" | "×" if before.contains("vary ") => {
+            "x" | "×" if before.contains("vary ") => self.here("every pair is a product: write `*`", "*"),
+            "," | "&" | "and" if before.contains("vary ") => {
                 only("every pair is `seqs * batched`, one or the other `seqs + batched`")
             }
             "times" | "x" | "runs" if chunk.starts_with("repeat ") => {
@@ -305,7 +306,15 @@ fn unit_behind(chunk: &str, token: &Range<usize>, word: &str, before: &str) -> O
         let help = format!("digits stand behind a point: write `{digits}.0{unit}`, or what is meant");
         return Some(Hint { help, edit: None });
     }
-    let help = format!("a unit is glued to its number: write `{}{unit}`", number_at_end(before));
+    let number = number_at_end(before);
+    // flags take a plain number of tokens, and most params are inserted into one
+    if chunk.starts_with("param ") && unit == "tok" {
+        let help = format!(
+            "write `{number}` for what flags take, or `{number}tok` for what tokens are compared with"
+        );
+        return Some(Hint { help, edit: None });
+    }
+    let help = format!("a unit is glued to its number: write `{number}{unit}`");
     Some(Hint { help, edit: Some((before.len()..token.end, unit.to_owned())) })
 }
 

@@ -3,7 +3,7 @@
 use super::conditions;
 use super::lexical::{Piece, Scanner};
 use crate::lang::codes::Code;
-use crate::lang::diag::Diagnostic;
+use crate::lang::diag::{Diagnostic, did_you_mean};
 use crate::lang::source::Span;
 
 /// `--flag value`, `--flag = value`, `--flag= value`, `--flag 1 2 4`: what was meant is `--flag=value`, `--flag="1 2 4"`.
@@ -57,6 +57,11 @@ pub fn flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opti
     }
     let word_len = word_len(value);
     let word = &value[..value_len(value)];
+    // `--cache becuse "warm"`: the word before the reason is misspelt
+    let reason = publishes && value[word.len()..].trim_start().starts_with('"');
+    if reason && did_you_mean(word, ["because"]).is_some() {
+        return None;
+    }
     let has_sign = gap.contains('=');
     // `{ a: --enforce-eager b: -tp=2 }`: the comma between two points is missing
     if !has_sign && begins_point(value) {

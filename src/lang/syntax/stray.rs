@@ -165,7 +165,10 @@ impl Declaration<'_> {
             return None;
         }
         let axes = self.file.lines().filter_map(|l| l.strip_prefix("axis ")?.split(' ').next());
-        let name = axes.chain(["engine"]).filter(|n| word.starts_with(n)).max_by_key(|n| n.len())?;
+        let imports = self.file.lines().filter_map(|l| l.strip_prefix("use ")?.split('{').nth(1));
+        let imports = imports.flat_map(|l| l.split(|c| !in_name(c))).filter(|n| !n.is_empty());
+        let name =
+            axes.chain(imports).chain(["engine"]).filter(|n| word.starts_with(n)).max_by_key(|n| n.len())?;
         let at = start + name.len();
         // the space behind it makes room
         let room = self.text[close..].split('\n').next()?.find(' ').map(|n| close + n);
@@ -306,10 +309,11 @@ impl Declaration<'_> {
             (ended || begun) && !before.ends_with('"') && !behind.starts_with('"')
         };
         let places = self.text[line.clone()].char_indices().map(|(n, _)| line.start + n).chain([line.end]);
+        // in a long declaration nobody looks for all places: then it may lack one
         places.filter(border).any(|border| {
             *left = left.saturating_sub(self.text.len());
             let after = [&self.text[..border], "\"", &self.text[border..]].concat();
-            *left > 0 && self.reads(&after, &line)
+            *left == 0 || self.reads(&after, &line)
         })
     }
 

@@ -35,6 +35,14 @@ pub(super) fn whole(id: FileId, text: &str, sink: &mut Sink) -> Option<String> {
             left -= 1;
             continue;
         }
+        if let Some(at) = lost_brace(line)
+            && let Some(mended) = in_room(line, at, at, '{')
+        {
+            sink.push(told(id, line, place.start, at, '{'));
+            right.replace_range(place, &mended);
+            left -= 1;
+            continue;
+        }
         let torn = || begins(line).into_iter().find(|start| object(&line[*start..]).is_none());
         let Some(start) = torn() else { continue };
         left -= 1;
@@ -70,6 +78,13 @@ fn torn_title(line: &str) -> Option<(usize, usize)> {
         return Some((start + 1, title));
     }
     (quote == title && quote + 1 < colon).then_some((start + 1, colon))
+}
+
+/// `a: --x="b": 1},`: where the object begins of which a point lacks the `{`.
+fn lost_brace(line: &str) -> Option<usize> {
+    let at = line.find("=\"")? + 1;
+    let is_point = line[..at].contains(": -") && !line.trim_start().starts_with("axis ");
+    (is_point && object(&with(line, at, '{')[at..]).is_some()).then_some(at)
 }
 
 /// Where objects of a line begin: behind the sign of a flag, and the word of a request's body.

@@ -47,8 +47,9 @@ fn setting(block: Block, text: &str) -> Option<&'static str> {
     let is_model = text.split_once('/').is_some_and(|(org, name)| {
         org.len() > 1 && name.len() > 2 && (org.to_owned() + name).chars().all(plain)
     });
+    // `b11434`, and the same as its program says it
     let is_build =
-        text.strip_prefix('b').is_some_and(|n| n.len() > 2 && n.bytes().all(|b| b.is_ascii_digit()));
+        text.strip_prefix('b').unwrap_or(text).bytes().all(|b| b.is_ascii_digit()) && text.len() > 3;
     let begins_with_a_number = text.starts_with(|c: char| c.is_ascii_digit());
     match block {
         Block::Engine if is_release || is_build => Some("version"),
