@@ -41,6 +41,7 @@ mod init_sweeps;
 mod installations;
 mod installed;
 mod keys;
+mod led;
 mod left;
 mod llama_cpp;
 mod looked;

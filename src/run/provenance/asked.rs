@@ -202,7 +202,8 @@ impl<'s> Script<'_, '_, 's> {
         }
     }
 
-    fn followed(&mut self, words: &[&str]) {
+    /// Takes in where links lead of which a text may ask that.
+    pub fn followed(&mut self, words: &[&str]) {
         for word in words {
             if self.places(word).iter().any(|(_, path)| path.is_symlink()) {
                 self.state(word, states::leads);

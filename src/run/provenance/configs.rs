@@ -130,8 +130,8 @@ impl Reader<'_> {
             let Some(path) = path_of(&key, self.study_dir) else { continue };
             let is_file = path.is_file();
             // a word of a file may be the name of a directory by accident, but not behind `plugin_dir`
-            let is_path = word.contains('/') || is_of_place(name);
-            let may_be_dir = from.by_grammar && how != Use::Either && is_path;
+            let is_path = from.by_grammar && word.contains('/') || is_of_place(name);
+            let may_be_dir = how != Use::Either && is_path;
             if !(is_file || may_be_dir && path.is_dir()) {
                 continue;
             }

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use super::named::{of_keys, path_of, shown};
 use super::opened::{File, Ground, is_log};
 use super::standing::Standing;
-use super::{globs, homes, leaves, roots};
+use super::{globs, homes, leaves, roots, uses};
 use crate::journal::{Conditions, History, Moved, RunRecord};
 use crate::lang::sema::program::Via;
-use crate::plan::Config;
+use crate::plan::{Config, command};
 
 /// What of the files that a result's launch opened is not as it was, by what they hold now. What launches make or write is not compared.
 pub(super) fn other_opened(
@@ -113,6 +113,17 @@ impl Standing<'_> {
         settings.filter_map(|name| Some((name.clone(), self.words.lines(name)?))).collect()
     }
 
+    /// The directories that variables tell an engine of: what its scripts name below them (`"$CONF_ROOT"/*.env`) is known by being opened.
+    fn told(&self, config: &Config) -> BTreeSet<PathBuf> {
+        let mut all = command::env(config, None);
+        all.extend(self.site.env.iter().map(|e| (e.name.clone(), e.value.clone())));
+        let names_one = |(name, value): &(String, String)| {
+            let path = path_of(value, self.study_dir).filter(|_| !uses::is_for_leftovers(name))?;
+            (value.starts_with(['/', '~']) && path.is_dir()).then(|| path.canonicalize().ok())?
+        };
+        all.iter().filter_map(names_one).filter(|dir| roots::is_somebodys(dir)).collect()
+    }
+
     /// Where a launch is to be followed. `None`: it opens nothing here that is not known.
     pub fn ground(&self, config: &Config, made: &Conditions) -> Option<Ground> {
         if config.engine.simulated() || matches!(config.engine.via, Via::Url(_)) {
@@ -122,7 +133,8 @@ impl Standing<'_> {
         let named = words.iter().filter(|w| w.contains('/')).chain(made.files.keys());
         let files: BTreeSet<PathBuf> =
             named.filter_map(|word| path_of(word, self.study_dir)).filter(|path| path.is_file()).collect();
-        let others = roots::of(&files, self.study_dir);
+        let mut others = roots::of(&files, self.study_dir);
+        others.extend(self.told(config));
         let model = self.site.models.get(&config.model).unwrap_or(&config.model);
         let mut spared = vec![self.study_dir.join(model)];
         spared.extend(of_keys(config, self.site, self.study_dir));

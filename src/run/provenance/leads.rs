@@ -2,6 +2,7 @@
 //! names together (`os.path.join(HERE, "cfg", "x.json")`, `Path("cfg") / name`), so that each directory that a text names is one in which
 //! all of its names may lie. What is taken for a name wrongly is at worst a file that counts without need.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::fs;
@@ -52,6 +53,15 @@ pub struct Leads<'t> {
     named: Vec<PathBuf>,
     /// how many of the directories are where it runs and lies
     own: usize,
+}
+
+/// By which a program asks where it lies, or where a link leads.
+const ITS_PLACE: [&str; 8] =
+    ["readlink", "realpath", ".resolve()", "pwd -P", "cd -P", "__dirname", "import.meta", "FindBin"];
+
+/// Whether a text asks where it lies, links resolved, or where a link leads.
+pub fn asks_for_its_place(text: &str) -> bool {
+    ITS_PLACE.iter().any(|ask| text.contains(ask))
 }
 
 impl<'t> Leads<'t> {
@@ -117,6 +127,11 @@ impl<'t> Leads<'t> {
         all.filter(is_asked).map(|l| (&*l.text, of_directory(l))).collect()
     }
 
+    /// All that stands in quotes and is no pattern.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.literals.iter().filter(|l| !l.is_pattern()).map(|l| &*l.text)
+    }
+
     /// Names that it may ask for before there is anything of that name.
     pub fn sought(&self) -> Sought {
         sought::by(self.text, &self.literals)
@@ -129,7 +144,19 @@ impl<'t> Leads<'t> {
 
     /// Patterns of files: as they stand, and those of an ending in each directory that is named (`join("conf", name + ".json")`).
     pub fn patterns(&self) -> BTreeSet<String> {
-        let stated = self.literals.iter().filter(|l| l.is_pattern()).map(|l| l.text.to_string());
+        // which directory a variable names is known by what is opened there: each of them would count otherwise
+        let is_open = |l: &&Literal<'_>| {
+            let (dir, _) = l.text.rsplit_once('/').unwrap_or_default();
+            matches!(l.text, Cow::Owned(_)) && dir.contains('*') && dir.strip_suffix(".d").is_none()
+        };
+        let stated = self.literals.iter().filter(|l| l.is_pattern() && !is_open(l)).map(|l| {
+            // `unit + ".d/*.conf"`
+            let is_rest = ["./", "../"].iter().all(|here| !l.text.starts_with(here))
+                && l.text.starts_with('.')
+                && l.text.contains('/');
+            let before = if is_rest { "*" } else { "" };
+            format!("{before}{}", l.text)
+        });
         let endings = self.literals.iter().filter(|l| l.is_ending());
         let of_endings =
             endings.flat_map(|l| self.named.iter().map(|dir| format!("{}/*{}", dir.display(), l.text)));

@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use super::contents;
 use super::eyes::{self, Eyes, joined};
+use super::leaves;
 use super::listed;
 use super::listing::Listing;
 use super::named::shown;
@@ -143,6 +144,10 @@ impl Opened {
             listed.flat_map(|(dir, _)| self.names(&dir.join("*"), &led_now).collect::<Vec<_>>()).collect();
         let list = |name| File { name, is_new: false, held: None, is_read: false, since: Since::Same };
         files.extend(all.into_iter().map(list));
+        // of settings that it made in directories of its own nobody saw whether it read them
+        let settings = self.came_in_new().into_iter().filter(|name| is_of_settings(Path::new(name)));
+        let made = |name| File { is_new: true, ..list(name) };
+        files.extend(settings.take(MOST_NEW).map(made).collect::<Vec<_>>());
         files
     }
 
@@ -172,11 +177,40 @@ impl Opened {
     /// What came to be: of what was opened, and directories, whose names end in `/`.
     pub fn came(&self, seen: &BTreeSet<File>) -> Vec<String> {
         let files = seen.iter().filter(|f| f.is_new).map(|f| f.name.clone());
+        let dirs = self.new_dirs().into_iter().map(|(_, name)| format!("{name}/"));
+        let all: BTreeSet<String> = dirs.chain(files).chain(self.came_in_new()).collect();
+        all.into_iter().take(MOST_NEW).collect()
+    }
+
+    /// Directories that came to be, with their names.
+    fn new_dirs(&self) -> Vec<(PathBuf, String)> {
         let is_new = |p: &PathBuf| !self.before.all_dirs.contains(p) && !self.before.walk.is_spared(p);
         let dirs = self.before.walk.dirs.keys().flat_map(|dir| directories(dir)).filter(is_new);
-        let dirs = dirs.filter_map(|dir| self.names(&dir, &[]).next().map(|name| format!("{name}/")));
-        let all: BTreeSet<String> = files.chain(dirs).collect();
-        all.into_iter().take(MOST_NEW).collect()
+        let named = |dir: PathBuf| {
+            let name = self.names(&dir, &[]).next();
+            Some((dir, name?))
+        };
+        dirs.filter_map(named).collect()
+    }
+
+    /// What lies in them: nobody saw it being made, and a person may edit it later.
+    fn came_in_new(&self) -> Vec<String> {
+        self.new_dirs().iter().flat_map(|(dir, name)| self.files_in(dir, name)).collect()
+    }
+
+    /// The files of a directory that came to be, and of those below it, by their names.
+    fn files_in(&self, dir: &Path, name: &str) -> Vec<String> {
+        let (mut found, mut open) = (Vec::new(), vec![(dir.to_owned(), name.to_owned())]);
+        while let Some((dir, name)) = open.pop().filter(|_| found.len() < MOST_NEW) {
+            open.extend(directories(&dir).into_iter().filter_map(|below| {
+                let inner = format!("{name}/{}", below.file_name()?.to_str()?);
+                Some((below, inner))
+            }));
+            let entries = fs::read_dir(&dir).into_iter().flatten().flatten().map(|e| e.path());
+            let files = entries.filter(|path| path.is_file() && self.before.counts(path) && !is_log(path));
+            found.extend(files.filter_map(|path| Some(format!("{name}/{}", path.file_name()?.to_str()?))));
+        }
+        found
     }
 
     /// What lay there when it began, and in which directories beside the study's own.
@@ -295,6 +329,11 @@ impl Before {
         let is_read = disk::Which::All.counts(&name) || disk::is_sourceless(path) && !is_cache;
         is_read && !self.walk.is_spared(path) && !contents::is_secret(path)
     }
+}
+
+/// Whether a file is one of settings, by the ending of its name.
+fn is_of_settings(path: &Path) -> bool {
+    path.extension().is_some() && leaves::are_in(path)
 }
 
 /// Whether programs write what is called so.

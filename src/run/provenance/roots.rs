@@ -10,6 +10,8 @@ use super::{homes, quoted};
 
 /// Directories of one text.
 const MOST: usize = 32;
+/// Words of one text that are looked for as names of directories.
+const MOST_WORDS: usize = 1024;
 /// A text that goes further up looks for the root of a disk.
 const MOST_UPS: usize = 4;
 /// Directories of programs, beside which what they read lies.
@@ -73,7 +75,15 @@ fn led_up(text: &str, bases: &[&Path]) -> BTreeSet<PathBuf> {
     let bases = || bases.iter().filter_map(|base| base.canonicalize().ok());
     let ups = ups(text).min(MOST_UPS);
     if ups > 0 {
-        found.extend(bases().filter_map(|base| base.ancestors().nth(ups).map(Path::to_owned)));
+        let above: Vec<PathBuf> =
+            bases().filter_map(|base| base.ancestors().nth(ups).map(Path::to_owned)).collect();
+        found.extend(above.iter().flat_map(|dir| named_in(dir, text)));
+        found.extend(above);
+    }
+    if searches_upwards(text) {
+        found.extend(bases().flat_map(|base| {
+            base.ancestors().skip(1).take(MOST_UPS).map(Path::to_owned).collect::<Vec<_>>()
+        }));
     }
     if text.contains("--show-toplevel") {
         found.extend(
@@ -104,7 +114,7 @@ fn ups(text: &str) -> usize {
         let parents = line.matches(".parent").count() - line.matches(".parents").count();
         let nth =
             line.split(".parents[").skip(1).filter_map(|rest| rest.split(']').next()?.trim().parse().ok());
-        let dots = line.matches("/..").count();
+        let dots = line.matches("/..").count() + line.matches("pardir").count();
         [dirnames.saturating_sub(1), parents.saturating_sub(1), nth.max().unwrap_or(0), dots]
             .into_iter()
             .max()
@@ -113,8 +123,23 @@ fn ups(text: &str) -> usize {
     text.lines().map(of_line).max().unwrap_or(0)
 }
 
+/// Whether a text looks for something in each of the directories above.
+fn searches_upwards(text: &str) -> bool {
+    let all_parents = text.split(".parents").skip(1).any(|rest| !rest.starts_with('['));
+    let in_turn = text.contains("while") && (text.contains("dirname") || text.contains("cd .."));
+    all_parents || in_turn || text.contains("dotenv")
+}
+
+/// The directories in one that a text names: of one that holds the study not all below it is gone through.
+fn named_in(dir: &Path, text: &str) -> Vec<PathBuf> {
+    let in_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    let words: BTreeSet<&str> = text.split(|c| !in_name(c)).map(|w| w.trim_matches(['.', '/'])).collect();
+    let words = words.into_iter().filter(|w| !w.is_empty()).take(MOST_WORDS);
+    words.map(|word| dir.join(word)).filter(|path| path.is_dir()).take(MOST).collect()
+}
+
 /// Whether a directory lies so deep that it belongs to somebody.
-fn is_somebodys(dir: &Path) -> bool {
+pub fn is_somebodys(dir: &Path) -> bool {
     dir.components().filter(|c| matches!(c, Component::Normal(_))).count() > 1
 }
 

@@ -346,6 +346,10 @@ pub(super) fn with_open_variables(name: &str) -> Option<String> {
         };
     }
     out.push_str(rest);
+    // which directory a variable names is known by what is opened there: each of them would count otherwise
+    if out.rsplit_once('/').is_some_and(|(dir, _)| dir.contains('*')) {
+        return None;
+    }
     // of a directory, or with an ending: else it may be anything
     let says_where = out.contains('/') || out.trim_start_matches('*').contains('.');
     (says_where && out.chars().any(char::is_alphanumeric)).then_some(out)

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::beside::text_of;
 use super::build::is_shared_by_all;
-use super::leads::Leads;
+use super::leads::{self, Leads};
+use super::named::shown;
 use super::places::{activated, gone_to, in_variable};
 use super::prefix::behind;
 use super::quoted;
@@ -15,6 +16,7 @@ use super::script_words::{Place, Script, awaited_by};
 use super::settled::put_in;
 use super::shell::{Word, commands, made_by, read_by};
 use super::sought::Sought;
+use super::states;
 use super::variants::spelled_out;
 use super::whereabouts;
 
@@ -201,12 +203,22 @@ impl Reader<'_> {
         self.interpreter(first);
         let ending = real.extension().and_then(|e| e.to_str());
         let is_of_shell = is_script && !first.starts_with("#!") || is_of_shell(first, ending);
+        if path.is_symlink() && leads::asks_for_its_place(&text) {
+            self.led_here(path);
+        }
         let dirs: Vec<PathBuf> =
             [path, &real].into_iter().filter_map(Path::parent).map(Path::to_owned).collect();
         if is_of_shell {
             self.open.push((text, dirs));
         } else if quoted::is_program(first, ending) {
             self.program(&text, dirs);
+        }
+    }
+
+    /// What a script finds beside itself lies where a link to it leads.
+    fn led_here(&mut self, path: &Path) {
+        if let Some(name) = shown(path, self.ground.study_dir) {
+            self.add_state(states::leads(&name));
         }
     }
 
@@ -246,6 +258,13 @@ impl Reader<'_> {
         }
         for (name, is_directory) in leads.asked_for() {
             script.exists(name, is_directory);
+        }
+        if leads::asks_for_its_place(text) {
+            script.followed(&leads.texts().collect::<Vec<_>>());
+        }
+        // the library looks for it by itself
+        if text.contains("dotenv") {
+            script.exists(".env", false);
         }
         for pattern in leads.patterns() {
             script.matches(&pattern, perhaps);

@@ -50,10 +50,21 @@ pub fn identity(word: &str, study_dir: &Path) -> Option<String> {
             let own = repository(study_dir)?;
             let common = fs::read_to_string(own.join("commondir")).ok();
             let dir = common.map_or_else(|| own.clone(), |common| own.join(common.trim()));
-            Some(short_hash(&fs::read_to_string(dir.join("config")).ok()?))
+            let own = fs::read_to_string(dir.join("config")).ok()?;
+            Some(short_hash(&(own + &of_user())))
         }
         _ => None,
     }
+}
+
+/// What the user tells git of all repositories.
+fn of_user() -> String {
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let home = variable("HOME").unwrap_or_default();
+    let settings = variable("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
+    let stated = variable("GIT_CONFIG_GLOBAL").map(|path| vec![path]);
+    let places = stated.unwrap_or_else(|| vec![home.join(".gitconfig"), settings.join("git/config")]);
+    places.into_iter().filter_map(|path| fs::read_to_string(path).ok()).collect()
 }
 
 /// Where git keeps what it knows of the repository that a directory lies in.
