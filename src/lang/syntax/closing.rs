@@ -378,7 +378,7 @@ fn insert(at: usize, text: &str) -> Edit {
 }
 
 /// The declaration around a line: from the keyword at the margin to the next one.
-fn declaration(text: &str, line: usize) -> std::ops::Range<usize> {
+pub(super) fn declaration(text: &str, line: usize) -> std::ops::Range<usize> {
     let begins = |at: &usize| {
         let word = text[*at..].split([' ', '\t', '\n']).next().unwrap_or_default();
         words::DECLARATIONS.contains(&word)

@@ -74,6 +74,7 @@ mod surplus;
 mod synonyms;
 mod tokens;
 mod torn_objects;
+mod torn_texts;
 mod twice;
 mod unread_points;
 mod unseen;

@@ -15,7 +15,7 @@ use super::quotes::curly_values;
 use super::unseen::unseen;
 use super::{
     commented, dashed_points, ends_of_no_step, foreign_lines, heads, misplaced, mixed, nameless_engines,
-    nesting, pasted, rename, side_by_side, split_words, stray, torn_objects, twice, words,
+    nesting, pasted, rename, side_by_side, split_words, stray, torn_objects, torn_texts, twice, words,
 };
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
@@ -41,6 +41,9 @@ pub fn parse(id: FileId, text: &str, sink: &mut Sink) -> Parsed {
         return parsed;
     }
     if let Some(right) = torn_objects::whole(id, text, sink) {
+        return parse(id, &right, sink);
+    }
+    if let Some(right) = torn_texts::whole(id, text, &told, sink) {
         return parse(id, &right, sink);
     }
     if let Some(right) = split_words::joined(id, text, &told, sink) {
