@@ -189,7 +189,10 @@ impl<'a> Builder<'a, '_> {
 /// A step whose guard cannot be read, without it, all else in its place: what it varies is known.
 fn without_guard(block: Block, text: &str) -> Option<String> {
     let head = &text[..text.find('{')?];
-    let guard = head.find(" when ").filter(|_| matches!(block, Block::Study | Block::Track))?;
-    let plain = first_word(text) == "step" && !head.contains('"') && !head.contains('\n');
+    let is_text = |at: usize| head[..at].matches('"').count() % 2 == 1;
+    let guard = head.match_indices(" when ").map(|(at, _)| at).find(|at| !is_text(*at));
+    let guard = guard.filter(|_| matches!(block, Block::Study | Block::Track))?;
+    // a quote without its other half may end where none can tell
+    let plain = first_word(text) == "step" && !is_text(head.len()) && !head.contains('\n');
     plain.then(|| format!("{}{}{}", &head[..guard], " ".repeat(head.len() - guard), &text[head.len()..]))
 }
