@@ -47,6 +47,8 @@ pub(super) struct Torn {
     loads: HashSet<String>,
     /// the names of profiles of which nobody knows how many requests there are
     profiles: Vec<Span>,
+    /// of some profile nobody knows how many requests are in flight at once
+    in_flight: bool,
     /// where nothing else is told: the items and lines that have errors
     places: Vec<Span>,
 }
@@ -162,6 +164,7 @@ impl Torn {
             stated: studies().any(|s| s.gpus.is_some()),
             candidates,
             profiles: search.torn_profiles(),
+            in_flight: search.in_flight,
             loads: search.loads,
             places: search.places,
         })
@@ -236,9 +239,10 @@ impl Torn {
             }
             _ if of_candidates && self.may_be_any() && !by_its_points => false,
             Code::OnlyBase => !steps.any(|s| self.changes(s) || self.holds_points(s)),
-            // a step that is lost may set what these candidates need, unless they stand on an engine as it is declared
+            // a step of which nobody knows what it varies may set what these candidates need, unless they stand on an engine as it is declared
             Code::Unreachable
-                if self.loses_steps() && steps.clone().any(|s| !self.stands_on_an_engine(s, program)) =>
+                if self.candidates == Candidates::Unread
+                    && steps.clone().any(|s| !self.stands_on_an_engine(s, program)) =>
             {
                 false
             }
@@ -268,7 +272,7 @@ impl Torn {
             Code::FewRequests => !found.related.iter().any(|(at, _)| self.profiles.contains(at)),
             Code::NeverBinds => {
                 let is_sure = !self.unsure.flags.contains(BATCH) && !steps.any(|s| self.holds_points(s));
-                self.profiles.is_empty() && !self.may_be_any() && is_sure
+                !self.in_flight && !self.may_be_any() && is_sure
             }
             Code::Overruled => !self.adopt,
             Code::TooLong => !program.engines.values().any(|e| !self.unsure.flags.is_disjoint(&limits(e))),
@@ -296,10 +300,6 @@ impl Torn {
 
     fn may_be_any(&self) -> bool {
         matches!(self.candidates, Candidates::Any | Candidates::Vague)
-    }
-
-    fn loses_steps(&self) -> bool {
-        matches!(self.candidates, Candidates::Some | Candidates::Unread)
     }
 
     fn holds_points(&self, step: &Step) -> bool {

@@ -33,6 +33,21 @@ pub(super) fn in_step(step: &ast::Step, at: Span) -> Option<Span> {
     guard.or_else(|| lines.map(|l| l.span).find(|s| holds(*s, at)))
 }
 
+/// Whether a place is in an expression, which reads what is set and sets nothing.
+pub(super) fn asks(item: &Item, at: Span) -> bool {
+    let guards = |s: &ast::Step| s.when.as_ref().is_some_and(|w| holds(w.span, at));
+    match item {
+        Item::Prune(_) | Item::Metric(_) => true,
+        Item::Study(study) => study.lines.iter().filter(|l| holds(l.span, at)).any(|l| match &l.kind {
+            StudyLineKind::Prune(_) | StudyLineKind::Require { .. } | StudyLineKind::Objective { .. } => true,
+            StudyLineKind::Step(step) => guards(step),
+            StudyLineKind::Track(track) => track.steps.iter().any(guards),
+            _ => false,
+        }),
+        _ => false,
+    }
+}
+
 /// Whether a place is in the last step of a line.
 pub(super) fn ends(line: &StudyLineKind, at: Span) -> bool {
     match line {

@@ -4,7 +4,7 @@
 use foldhash::{HashSet, HashSetExt};
 
 use super::concern::Concern;
-use super::extents::{ends, holds, in_step, was_read};
+use super::extents::{asks, ends, holds, in_step, was_read};
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, did_you_mean};
 use crate::lang::sema::program::Study;
@@ -40,6 +40,7 @@ const OF_LENGTHS: [&str; 5] = ["data", "input", "output", "prefix", "prefixes"];
 const OF_COUNTS: [&str; 6] = ["rate", "arrivals", "in_flight", "concurrency", "requests", "duration"];
 
 /// What the errors of a file tear.
+#[expect(clippy::struct_excessive_bools, reason = "each answers what another check asks")]
 pub(super) struct Search<'a> {
     analysis: &'a Analysis,
     /// the study that is asked about, if it is one
@@ -57,6 +58,8 @@ pub(super) struct Search<'a> {
     pub(super) loads: HashSet<String>,
     /// profiles of which nobody knows how many requests there are
     profiles: HashSet<String>,
+    /// of some profile nobody knows how many requests are in flight at once
+    pub(super) in_flight: bool,
     pub(super) vague: bool,
     /// a step, or a track with its steps, could not be read
     pub(super) unread: bool,
@@ -77,6 +80,7 @@ impl<'a> Search<'a> {
             named: HashSet::new(),
             loads: HashSet::new(),
             profiles: HashSet::new(),
+            in_flight: false,
             vague: false,
             unread: false,
             lost: false,
@@ -94,6 +98,7 @@ impl<'a> Search<'a> {
         // of an axis that was to be imported nobody knows what it varies
         search.unread |= lost && search.errors().any(|d| search.imports(d));
         search.lost = lost || search.unread;
+        search.in_flight |= search.aims_at_lost();
         search.axes();
         search.derived_loads();
         Some(search)
@@ -151,12 +156,15 @@ impl<'a> Search<'a> {
         if matches!(item, Some(Item::Axis(_))) && error.code == Code::UnknownFlag {
             self.flags_alike(self.analysis.modules.slice(error.span));
         }
-        let meant = error.edits.iter().map(|e| e.text.as_str());
-        self.text.extend(meant.flat_map(|t| [" ", t, " "]));
-        // flags that may have been meant, and not those of an example
-        let by_example = error.about.expected().by_example;
-        let flags = error.words_said().filter(|w| w.starts_with('-') && !by_example);
-        self.text.extend(flags.flat_map(|t| [" ", t, " "]));
+        // what a condition asks for is set by nothing there
+        if !item.is_some_and(|item| asks(item, at)) {
+            let meant = error.edits.iter().map(|e| e.text.as_str());
+            self.text.extend(meant.flat_map(|t| [" ", t, " "]));
+            // flags that may have been meant, and not those of an example
+            let by_example = error.about.expected().by_example;
+            let flags = error.words_said().filter(|w| w.starts_with('-') && !by_example);
+            self.text.extend(flags.flat_map(|t| [" ", t, " "]));
+        }
         match item {
             Some(Item::Engine(engine)) => {
                 self.in_engine(engine, error);
@@ -223,6 +231,7 @@ impl<'a> Search<'a> {
                 // stated, they are as many however they come
                 let stated = profile.lines.iter().any(|l| l.word.value == "requests");
                 let of_pace = stated && matches!(word, "rate" | "arrivals");
+                self.in_flight |= concerns(&OF_COUNTS);
                 if concerns(&OF_COUNTS) && !of_pace {
                     self.profiles.insert(profile.name.value.clone());
                 }
@@ -242,6 +251,16 @@ impl<'a> Search<'a> {
     pub(super) fn torn_profiles(&self) -> Vec<Span> {
         let names = self.with_derived(self.profiles.clone());
         self.profiles_there().filter(|p| names.contains(&p.name.value)).map(|p| p.name.span).collect()
+    }
+
+    /// Whether a study measures on a profile that could not be read, or that nothing declares.
+    fn aims_at_lost(&self) -> bool {
+        let known = &self.analysis.program.profiles;
+        let lost = |line: &ast::StudyLine| match &line.kind {
+            StudyLineKind::Objective { on, .. } => on.iter().any(|p| !known.contains_key(&p.value)),
+            _ => false,
+        };
+        self.studies().any(|study| study.lines.iter().any(lost))
     }
 
     fn with_derived(&self, mut names: HashSet<String>) -> HashSet<String> {
