@@ -143,6 +143,9 @@ impl Checker<'_> {
     /// Inside a track `from` knows its own steps and its engine; outside, a track's steps cannot be named. True if the
     /// name stands on the other side.
     pub fn across_the_border(&mut self, name: &Name, track: Option<&str>, earlier: &[Step]) -> bool {
+        if track.is_some_and(|track| self.is_torn_step(track, &name.value)) {
+            return true;
+        }
         let elsewhere = earlier.iter().find(|s| s.name == name.value);
         let is_engine = self.modules.root().find(Kind::Engine, &name.value).is_some();
         let own_engine = track.is_none_or(|t| t == name.value);
@@ -176,6 +179,30 @@ impl Checker<'_> {
         let d = Diagnostic::new(Code::TrackBorder, name.span, message).label("not on this side");
         self.sink.push(d.help(help));
         true
+    }
+
+    /// Whether a step of a track could not be read that is called so, or that lacks its name: it is on this side of the border.
+    fn is_torn_step(&self, track: &str, name: &str) -> bool {
+        let text = self.modules.root_text();
+        let lines = self.modules.root().file.items.iter().filter_map(|i| match i {
+            Item::Study(study) => Some(&study.lines),
+            _ => None,
+        });
+        let of_track = lines.flatten().filter_map(|l| match &l.kind {
+            Line::Track(t) if t.engine.value == track => Some(l.span),
+            _ => None,
+        });
+        let is_named = |at: Span| {
+            let line = text[at.line_in(text).range()].trim_start();
+            let Some(head) = line.strip_prefix("step").filter(|h| h.starts_with([' ', '\t'])) else {
+                return false;
+            };
+            let word = head.trim_start().split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next();
+            word.is_some_and(|word| word == name || word.is_empty())
+        };
+        of_track
+            .flat_map(|track| self.sink.in_span(track))
+            .any(|d| d.code.id().starts_with("E1") && is_named(d.span))
     }
 
     /// The one engine of the file besides that nothing uses yet.
