@@ -82,6 +82,8 @@ pub struct Sink {
     unexplained: usize,
     /// what stands in another place in the files than where it is found, the first change first
     swaps: Vec<Swap>,
+    /// what is a mistake unless a declaration that lost its name accounts for it
+    supposed: Option<Box<Sink>>,
 }
 
 impl Sink {
@@ -107,7 +109,20 @@ impl Sink {
     pub fn take_over(&mut self, other: Self) {
         self.unexplained += other.unexplained;
         self.swaps.extend(other.swaps);
+        if let Some(supposed) = other.supposed {
+            self.supposed().take_over(*supposed);
+        }
         other.found.into_iter().for_each(|d| self.push(d));
+    }
+
+    /// Where that is put which is a mistake unless a declaration that lost its name accounts for it, until all of it is known.
+    pub fn supposed(&mut self) -> &mut Self {
+        self.supposed.get_or_insert_default()
+    }
+
+    /// All that was put there.
+    pub fn take_supposed(&mut self) -> Vec<Diagnostic> {
+        self.supposed.take().map(|supposed| supposed.found).unwrap_or_default()
     }
 
     /// From here on a file is read with two of its parts in each other's place.

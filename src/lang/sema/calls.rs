@@ -281,9 +281,21 @@ impl Checker<'_> {
 
     pub(super) fn unknown_metric(&mut self, module: usize, name: &Name) {
         let m = self.module(module);
-        if m.is_lost(Kind::Metric, &name.value) {
+        if m.is_broken(&name.value) {
             return;
         }
+        if !m.is_lost(Kind::Metric, &name.value) {
+            return self.say_unknown_metric(module, name);
+        }
+        let mut supposed = std::mem::take(self.sink.supposed());
+        std::mem::swap(self.sink, &mut supposed);
+        self.say_unknown_metric(module, name);
+        std::mem::swap(self.sink, &mut supposed);
+        *self.sink.supposed() = supposed;
+    }
+
+    fn say_unknown_metric(&mut self, module: usize, name: &Name) {
+        let m = self.module(module);
         let own: Vec<&str> =
             m.names_written(Kind::Metric).into_iter().chain(m.names_written(Kind::Param)).collect();
         let known: Vec<String> =

@@ -139,6 +139,7 @@ impl<'a> Checker<'a> {
         if program.studies.is_empty() {
             self.rules_without_study();
         }
+        self.names_beyond_lost_ones();
         self.unplaced();
         self.unknown_asked_flags();
         self.axis_unsets();

@@ -1,5 +1,6 @@
 //! From the tree to a checked program: names, units, flags against schemas, studies. Each pass pushes into one sink.
 
+mod accounted;
 mod agree;
 mod asked;
 mod axes;

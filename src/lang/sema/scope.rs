@@ -154,17 +154,32 @@ impl Module {
         if self.broken.contains(&name.value) || self.looks_broken(&name.value) {
             return;
         }
-        // a name was lost somewhere: this may be it, unless it is a slip of another one
-        let lost = self.is_lost(kind, &name.value);
-        // of two or three letters another one makes another name
-        let slip = |known: &str| name.value.len() > 3 && strsim::damerau_levenshtein(known, &name.value) == 1;
-        let near = nearest(&name.value, self.known(kind, extra));
         // an engine of the standard library that others derive from is no other engine of the file
         let from_library =
             parent && stdlib::home(kind.word(), &name.value).is_some() && !self.is_broken(&name.value);
-        if lost && !from_library && !matches!(near.as_slice(), [only] if slip(only)) {
-            return;
+        if self.is_broken(&name.value) {
+            // names were lost somewhere: this may be one of them, unless it is a slip of another one
+            // of two or three letters another one makes another name
+            let slip =
+                |known: &str| name.value.len() > 3 && strsim::damerau_levenshtein(known, &name.value) == 1;
+            let near = nearest(&name.value, self.known(kind, extra));
+            if !matches!(near.as_slice(), [only] if slip(only)) {
+                return;
+            }
+        } else if self.is_lost(kind, &name.value) && !from_library {
+            return self.say_unknown((kind, name), extra, taken, parent, sink.supposed());
         }
+        self.say_unknown((kind, name), extra, taken, parent, sink);
+    }
+
+    fn say_unknown(
+        &self,
+        (kind, name): (Kind, &Name),
+        extra: &[&str],
+        taken: &[&str],
+        parent: bool,
+        sink: &mut Sink,
+    ) {
         let other = Kind::IMPORTABLE.iter().find(|k| **k != kind && self.find(**k, &name.value).is_some());
         if let Some(other) = other {
             let message = format!(

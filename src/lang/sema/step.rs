@@ -237,7 +237,7 @@ impl Checker<'_> {
             return;
         }
         let root = self.modules.root();
-        if root.is_lost(Kind::Engine, &name.value) || root.broken.contains(A_STEP) {
+        if root.is_broken(&name.value) || root.broken.contains(A_STEP) {
             return;
         }
         // `from step both` was told of as such
@@ -246,16 +246,18 @@ impl Checker<'_> {
             return;
         }
         let missing = About::MissingBase { name: name.value.clone() };
+        let lost = root.is_lost(Kind::Engine, &name.value);
+        let sink = if lost { self.sink.supposed() } else { &mut *self.sink };
         // an engine may be meant, of which the same was said
-        if named_again(&|about| *about == missing, name.span, &[], self.sink)
-            || named_again(&|about| about.misses(Kind::Engine, &name.value), name.span, &[], self.sink)
+        if named_again(&|about| *about == missing, name.span, &[], sink)
+            || named_again(&|about| about.misses(Kind::Engine, &name.value), name.span, &[], sink)
         {
             return;
         }
         let message = format!("no earlier step and no engine is called `{}`", name.value);
         let d = Diagnostic::new(Code::UnknownName, name.span, message).about(missing);
         let d = d.meant(&name.value, known.iter().copied(), "not declared", str::to_owned);
-        self.sink.push(d.help(format!("a step starts from {}", one_of(known))));
+        sink.push(d.help(format!("a step starts from {}", one_of(known))));
     }
 
     fn pick(&mut self, axes: &ast::Axes, because: &ast::Text, space: &Space) -> Option<Pick> {

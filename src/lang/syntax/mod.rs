@@ -99,4 +99,4 @@ pub use spaced::second_sign;
 pub(in crate::lang) use split_words::one_word;
 pub use synonyms::of_profile as meant_in_profile;
 pub use unseen::only_unseen;
-pub use words::{DATA, ENGINE_SETTINGS, PROFILE_SETTINGS, SITE_SETTINGS};
+pub use words::{DATA, DECLARATIONS, ENGINE_SETTINGS, PROFILE_SETTINGS, SITE_SETTINGS};
