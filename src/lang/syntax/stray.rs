@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use pest::Parser;
 
+use super::blocks::first_word;
 use super::brackets::may_group;
 use super::grammar::{Grammar, Rule};
 use super::lacking::{
@@ -14,8 +15,9 @@ use super::lacking::{
 use super::lexical::{Piece, Scanner};
 use super::parts::begins_with_a_sign;
 use super::recover::declared_name;
-use super::surplus::Stray;
+use super::surplus::{Stray, as_alternatives};
 use super::tokens::{SEPARATORS, Token, tokens};
+use super::torn_texts;
 use super::twice::lines;
 use super::words;
 use crate::lang::codes::Code;
@@ -178,7 +180,10 @@ impl Declaration<'_> {
             None => [before, "[", behind].concat(),
         };
         let token = Token { place: close..close + 1, right: "", twice: false };
-        (name != word && self.reads(&after, &token.place)).then_some(Stray {
+        let place = Span::new(FileId::default(), start..start).line_in(&after).range();
+        // what else is wrong with the declaration says nothing of a line that is right then
+        let is_right = || torn_texts::reads(&after[place], first_word(self.text));
+        (name != word && (self.reads(&after, &token.place) || is_right())).then_some(Stray {
             token,
             after,
             opens: Some(at),
@@ -292,6 +297,9 @@ impl Declaration<'_> {
                 && behind.trim_start().starts_with('"');
             token.right.is_empty() && (begins_json || may_group(self.text, at))
         };
+        if let Some(apart) = as_alternatives(self.text, &found, best) {
+            found[best].after = apart;
+        }
         let unsure = found.len() > 1 || found.get(best).is_some_and(|s| doubtful(&s.token));
         (!found.is_empty()).then(|| Stray { unsure, ..found.swap_remove(best) })
     }

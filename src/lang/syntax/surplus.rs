@@ -80,6 +80,23 @@ impl Stray {
     }
 }
 
+/// `vary a * + b`: an axis is missing between the two signs, and nobody meant the product of the others. The text in which they are
+/// alternatives, where the plus is the one of the strays that is told.
+pub(super) fn as_alternatives(text: &str, found: &[Stray], told: usize) -> Option<String> {
+    let written = |s: &Stray| &text[s.token.place.clone()];
+    let plus = found.get(told).filter(|s| written(s) == "+")?;
+    let line = Span::new(FileId::default(), plus.token.place.clone()).line_in(text).range();
+    let before = &text[line.start..plus.token.place.start];
+    let is_of_axes =
+        before.starts_with("axis ") || before.split_whitespace().any(|w| matches!(w, "vary" | "pick"));
+    let is_beside = |s: &&Stray| {
+        let (first, second) = (&s.token.place, &plus.token.place);
+        let (end, start) = (first.end.min(second.end), first.start.max(second.start));
+        written(s) == "*" && text[end..start].trim().is_empty()
+    };
+    found.iter().filter(|_| is_of_axes).find(is_beside).map(|s| s.after.clone())
+}
+
 pub(super) const NO_POWERS: &str = "there are no powers: multiply, `a * a`, or remove it";
 
 /// Whether a sign is the second one of a power of other languages, `tps ** 2`; of axes there is none.
