@@ -23,7 +23,7 @@ pub fn opened<'t>(id: FileId, text: &'t str, sink: &mut Sink) -> Cow<'t, str> {
     let mut braces = Braces::of(&lines);
     for (n, &(at, line)) in lines.iter().enumerate() {
         braces.go_to(n, at, &mended);
-        if !braces.close_too_much() && !is_a_step_or_track(&lines[n..]) {
+        if !braces.close_too_much() && !is_a_step_or_track(&lines[n..]) && !is_a_block(&lines[n..]) {
             continue;
         }
         if let Some(body) = body(line) {
@@ -176,6 +176,18 @@ fn is_a_step_or_track(lines: &[(usize, &str)]) -> bool {
         ("track", "step" | "note" | "budget") => indent(l) > indent(first),
         _ => false,
     })
+}
+
+/// Whether the first of some lines, at the margin, begins a block of settings that stand below it, whatever their own braces say. What
+/// begins with a sign or opens a block itself is the rest of a torn first line.
+fn is_a_block(lines: &[(usize, &str)]) -> bool {
+    let Some(((_, first), rest)) = lines.split_first() else { return false };
+    let mut said = rest.iter().map(|(_, line)| line.trim()).filter(|l| !l.is_empty() && !l.starts_with('#'));
+    let sets =
+        |line: &str| line.starts_with(|c: char| c == '-' || c.is_ascii_lowercase()) && !line.ends_with('{');
+    matches!(first_word(first), "engine" | "profile" | "study" | "site")
+        && said.next().is_some_and(sets)
+        && is_opened(rest, 0)
 }
 
 fn indent(line: &str) -> usize {
