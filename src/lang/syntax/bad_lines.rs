@@ -147,6 +147,11 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
     if snake != shown && known.contains(&snake.as_str()) {
         return Some(d.suggest(&snake).help(format!("write `{snake}`")).edit(span, snake));
     }
+    if block == Block::Engine
+        && let Some(right) = taken_back(word)
+    {
+        return Some(d.suggest(right).help(format!("write `{right}`")).edit(span, right));
+    }
     if loops::is_one(text) {
         return Some(loops::told(id, Code::UnknownSetting, base, text));
     }
@@ -194,6 +199,15 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
         d = d.about(About::NoSetting(block));
     }
     Some(d.help(format!("{what} has the settings {}", known.join(", "))))
+}
+
+/// `unpublish --seed`: what takes back what an engine inherits of that kind.
+fn taken_back(word: &str) -> Option<&'static str> {
+    match word {
+        "unpublish" => Some("publish unset"),
+        "unenv" => Some("unset env"),
+        _ => None,
+    }
 }
 
 /// `max-model-len=8Ki`: of settings none has a `=`.
