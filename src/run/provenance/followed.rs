@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::named::{of_keys, path_of, shown};
+use super::named::{PLACES, of_keys, path_of, shown};
 use super::opened::{File, Ground, is_log};
 use super::standing::Standing;
 use super::{globs, homes, leaves, roots, uses};
@@ -118,7 +118,8 @@ impl Standing<'_> {
         let mut all = command::env(config, None);
         all.extend(self.site.env.iter().map(|e| (e.name.clone(), e.value.clone())));
         let names_one = |(name, value): &(String, String)| {
-            let path = path_of(value, self.study_dir).filter(|_| !uses::is_for_leftovers(name))?;
+            let is_apart = uses::is_for_leftovers(name) || PLACES.contains(&name.as_str());
+            let path = path_of(value, self.study_dir).filter(|_| !is_apart)?;
             (value.starts_with(['/', '~']) && path.is_dir()).then(|| path.canonicalize().ok())?
         };
         all.iter().filter_map(names_one).filter(|dir| roots::is_somebodys(dir)).collect()

@@ -11,7 +11,21 @@ const VARIABLES: [&str; 5] = [HOME, "HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_
 const SIGN: &str = "/.";
 
 /// By which a program asks for the user's home.
-const ASKING: [&str; 5] = ["Path.home()", "homedir()", "expanduser(\"~\")", "expanduser('~')", "Dir.home"];
+const ASKING: [&str; 13] = [
+    "Path.home()",
+    "homedir()",
+    "expanduser(\"~\")",
+    "expanduser('~')",
+    "Dir.home",
+    "environ[\"HOME\"]",
+    "environ['HOME']",
+    "environ.get(\"HOME\"",
+    "getenv(\"HOME\")",
+    "$ENV{HOME}",
+    "ENV[\"HOME\"]",
+    "ENV['HOME']",
+    "process.env.HOME",
+];
 
 /// Whether a text of a program asks for the user's home.
 pub fn is_asked_for(text: &str) -> bool {

@@ -93,7 +93,13 @@ fn led_up(text: &str, bases: &[&Path]) -> BTreeSet<PathBuf> {
         );
     }
     if homes::is_asked_for(text) {
-        let named = quoted::literals(text).into_iter().filter(|l| !l.text.starts_with(['/', '~', '.', '*']));
+        let leads_elsewhere = |text: &str| {
+            text.starts_with(['/', '~', '*']) || ["./", "../"].iter().any(|here| text.starts_with(here))
+        };
+        // below these everybody keeps something
+        let is_shared = |text: &str| [".", "..", ".config", ".cache", ".local"].contains(&text);
+        let named = quoted::literals(text).into_iter();
+        let named = named.filter(|l| !leads_elsewhere(&l.text) && !is_shared(&l.text));
         let named = named.filter(|l| !l.text.is_empty() && !l.is_written && !l.is_pattern()).take(MOST);
         let below = named.filter_map(|l| path_of(&format!("~/{}", l.text), Path::new("/")));
         found.extend(below.filter_map(|path| {
@@ -133,7 +139,9 @@ fn searches_upwards(text: &str) -> bool {
 /// The directories in one that a text names: of one that holds the study not all below it is gone through.
 fn named_in(dir: &Path, text: &str) -> Vec<PathBuf> {
     let in_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
-    let words: BTreeSet<&str> = text.split(|c| !in_name(c)).map(|w| w.trim_matches(['.', '/'])).collect();
+    // of `Bin/../etc/` what lies above
+    let words = text.split(|c| !in_name(c)).filter_map(|w| w.rsplit("../").next());
+    let words: BTreeSet<&str> = words.map(|w| w.trim_matches(['.', '/'])).collect();
     let words = words.into_iter().filter(|w| !w.is_empty()).take(MOST_WORDS);
     words.map(|word| dir.join(word)).filter(|path| path.is_dir()).take(MOST).collect()
 }

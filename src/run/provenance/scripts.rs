@@ -344,6 +344,12 @@ impl Reader<'_> {
         for command in &all {
             script.asked_for(command);
         }
+        if leads::asks_for_its_place(text) {
+            // `cd current && pwd -P`
+            for command in &all {
+                script.followed(&gone_to(command));
+            }
+        }
     }
 
     /// Takes a file in, and follows it if it is a script.

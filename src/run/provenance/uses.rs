@@ -74,12 +74,13 @@ pub fn is_of_keys(name: &str) -> bool {
     secrets::is_secret(name) || of_file.is_some_and(secrets::is_secret) || is_of_tls
 }
 
-/// Whether an engine keeps under a name what may be lost: caches, of a hub or of compiled code, logs, what is temporary.
+/// Whether an engine keeps under a name what may be lost: caches, of a hub or of compiled code, logs, what is temporary; or what is known by
+/// itself: a home, an installation.
 pub fn is_for_leftovers(name: &str) -> bool {
-    const OF_CACHES: [&str; 4] = ["HF_HOME", "TORCH_HOME", "CUDA_HOME", "CONDA_PREFIX"];
+    const KNOWN: [&str; 5] = ["HOME", "HF_HOME", "TORCH_HOME", "CUDA_HOME", "CONDA_PREFIX"];
     let lower = name.to_lowercase();
     let has = |of: &[&str]| lower.split(['-', '_', '.']).any(|part| of.contains(&part));
-    OF_CACHES.contains(&name) || has(&WRITTEN) || has(&["cache", "caches"]) || is_of_keys(name)
+    KNOWN.contains(&name) || has(&WRITTEN) || has(&["cache", "caches"]) || is_of_keys(name)
 }
 
 /// Whether what stands under a name is a file or a directory by it: `plugin-dir`.
