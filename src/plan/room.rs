@@ -32,6 +32,8 @@ pub(super) fn too_long(program: &Program, study: &Study, engines: &[Arc<Engine>]
     for (d, is_stated) in stated.into_iter().chain(by_default) {
         // one value that several engines have, by one param; or a profile that is too long for what nobody stated
         match out.iter_mut().find(|first| !is_stated || first.message == d.message) {
+            // an engine that inherits it has it there too
+            Some(first) if first.span == d.span => {}
             Some(first) => first.related.push((d.span, "nor here".to_owned())),
             None => out.push(d),
         }

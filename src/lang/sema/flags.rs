@@ -253,6 +253,8 @@ impl Checker<'_> {
         let problem = Self::unset_problem(name, span, engines);
         let known = problem.is_none();
         if let Some(problem) = problem {
+            // what no engine here can have is not set either
+            self.sink.forget(|d| d.code == Code::UnsetNothing && d.span == span);
             self.sink.push(problem);
         }
         known
@@ -278,7 +280,10 @@ impl Checker<'_> {
             Problem::Unknown => {
                 d.help("nothing that stands here can set it: mend the name, or remove the line")
             }
-            _ => d,
+            // what it is called now is another thing to take away
+            _ => {
+                Diagnostic { edits: Vec::new(), ..d }.help("no engine here can have it set: remove the line")
+            }
         })
     }
 

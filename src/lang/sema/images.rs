@@ -60,7 +60,8 @@ fn release<'i>(engine: &Engine, image: &'i str) -> Option<&'i str> {
 /// Doubts an image whose tag names another release than its engine states.
 pub fn of_another_release(engine: &Engine, image: &str) -> Option<Diagnostic> {
     let (stated, tagged) = (engine.version.as_deref()?, release(engine, image)?);
-    if stated.split('+').next() == Some(tagged) {
+    // that a number stands there with a `v` is told of by itself
+    if stated.split('+').next().map(|number| number.trim_start_matches('v')) == Some(tagged) {
         return None;
     }
     let span = engine.version_span?;

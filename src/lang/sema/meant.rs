@@ -20,6 +20,15 @@ pub fn switch(name: &str, value: Option<&WrittenValue>, engine: &Engine) -> Opti
     }
 }
 
+/// `true` for a flag that takes `on`.
+fn switched(text: &str) -> Option<&'static str> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "1" => Some("on"),
+        "false" | "no" | "0" => Some("off"),
+        _ => None,
+    }
+}
+
 /// Whether a choice is a value and another word, glued: `lifofair` of `lifo`.
 fn is_half_of(value: &str, choice: &str) -> bool {
     let rest = choice.strip_prefix(value).or_else(|| choice.strip_suffix(value)).unwrap_or_default();
@@ -57,6 +66,10 @@ pub fn value(
                 let help =
                     format!("it takes one of them; points are listed in an axis: `[{}]`", words.join(", "));
                 return d.label("several choices").help(help);
+            }
+            if let Some(word) = switched(&value.text).filter(|word| choices.iter().any(|c| c == word)) {
+                let span = d.span;
+                return d.suggest(word).edit(span, word);
             }
             let torn = all.clone().any(|c| is_half_of(&value.text, c));
             let mut d = d.meant(&value.text, all, "none of the choices", str::to_owned);

@@ -257,7 +257,11 @@ impl Checker<'_> {
         let message = format!("no earlier step and no engine is called `{}`", name.value);
         let d = Diagnostic::new(Code::UnknownName, name.span, message).about(missing);
         let d = d.meant(&name.value, known.iter().copied(), "not declared", str::to_owned);
-        sink.push(d.help(format!("a step starts from {}", one_of(known))));
+        // an engine and a step may have one name
+        let mut names = known.to_vec();
+        names.sort_unstable_by_key(|name| known.iter().position(|k| k == name));
+        names.dedup();
+        sink.push(d.help(format!("a step starts from {}", one_of(&names))));
     }
 
     fn pick(&mut self, axes: &ast::Axes, because: &ast::Text, space: &Space) -> Option<Pick> {

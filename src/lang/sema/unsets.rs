@@ -8,7 +8,7 @@ use super::program::{Change, Engine};
 use super::schema::{Setting, Value, key};
 use super::settings::{flag_target, key_value, target};
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, did_you_mean};
+use crate::lang::diag::{Diagnostic, begun, did_you_mean};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, AxisBody, ChangeKind, EngineLineKind as Line, Item, Study};
 
@@ -194,8 +194,9 @@ fn settings_of(engine: &Engine, unset: &ChangeKind) -> Vec<String> {
 /// What is called nearly so: of a key that of the same object, as what leads to it says nothing of a slip.
 fn nearly(name: &str, set: &[String]) -> Option<String> {
     let object = name.rfind('.').map_or("", |dot| &name[..=dot]);
-    let own = set.iter().filter_map(|s| s.strip_prefix(object)).filter(|s| !s.contains('.'));
-    did_you_mean(&name[object.len()..], own).map(|near| format!("{object}{near}"))
+    let own = || set.iter().filter_map(|s| s.strip_prefix(object)).filter(|s| !s.contains('.'));
+    let word = &name[object.len()..];
+    did_you_mean(word, own()).or_else(|| begun(word, own())).map(|near| format!("{object}{near}"))
 }
 
 /// Whether an engine sets what would be taken away.

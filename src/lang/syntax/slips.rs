@@ -147,7 +147,11 @@ impl Slip<'_> {
         let value = self.next_word();
         let text = &self.chunk[value.clone()];
         let edit = (!text.is_empty()).then(|| (self.before.len()..value.start, "=".to_owned()));
-        let shown = if text.is_empty() { "value" } else { text };
+        // a text that inserts a param is more than a word
+        let rest = self.chunk[value.start..].split('\n').next().unwrap_or_default();
+        let quoted =
+            rest.strip_prefix('"').and_then(|r| r.split_once('"')).map(|(inner, _)| &rest[..inner.len() + 2]);
+        let shown = if text.is_empty() { "value" } else { quoted.unwrap_or(text) };
         Some(hint(format!("no space stands at the `=`: write `env {name}={shown}`"), edit))
     }
 
@@ -365,6 +369,8 @@ impl Slip<'_> {
             let help = format!("a number in JSON begins with a digit: write `0{}`", self.word);
             return Some(hint(help, Some((at..at, "0".to_owned()))));
         }
-        Some(hint("JSON takes double quotes around keys and texts: `--flag={\"key\": \"text\"}`", None))
+        let before = if self.chunk.trim_start().starts_with("body") { "body " } else { "--flag=" };
+        let example = format!("{before}{{\"key\": \"text\"}}");
+        Some(hint(format!("JSON takes double quotes around keys and texts: `{example}`"), None))
     }
 }
