@@ -44,7 +44,8 @@ fn lines_twice(found: &mut Vec<Diagnostic>, modules: &Modules) {
         "this line stands twice".clone_into(&mut d.message);
         d.related = vec![(first, "the first one".to_owned())];
         // with the end of the line before it
-        d.edits = vec![Edit { span: Span { start: own.start - 1, ..own }, text: String::new() }];
+        d.edits =
+            vec![Edit { span: Span { start: own.start.saturating_sub(1), ..own }, text: String::new() }];
         true
     });
 }

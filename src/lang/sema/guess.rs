@@ -2,7 +2,7 @@
 
 use super::equivalents::{Equivalent, equivalent};
 use super::program::{Engine, WrittenValue};
-use super::schema::{Found, Kind, key};
+use super::schema::{self, Found, Kind, key};
 use super::switch;
 use super::typed::typed;
 use super::unchecked::as_option;
@@ -332,8 +332,7 @@ fn with_its_value<'n>(name: &'n str, engine: &'n Engine) -> Option<(&'n str, &'n
     let value = &name[flag.len()..];
     let Found::Known(spec, _) = schema.find(flag, version) else { return None };
     let takes = match &spec.kind {
-        Kind::Int { .. } | Kind::Float { .. } => value.starts_with(|c: char| c.is_ascii_digit()),
-        Kind::OneOf(choices) => choices.iter().any(|c| c == value),
+        kind @ (Kind::Int { .. } | Kind::Float { .. } | Kind::OneOf(_)) => schema::value(kind, value).is_ok(),
         Kind::Text => spec.known.iter().any(|k| k == value),
         _ => false,
     };

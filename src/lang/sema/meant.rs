@@ -12,19 +12,18 @@ pub fn switch(name: &str, value: Option<&WrittenValue>, engine: &Engine) -> Opti
     let Found::Known(spec, negated) = engine.schema.find(name, engine.version.as_deref()) else {
         return None;
     };
-    match value?.text.to_lowercase().as_str() {
-        "true" | "1" | "on" | "yes" => Some(name.to_owned()),
-        "false" | "0" | "off" | "no" if negated => spec.names.first().cloned(),
-        "false" | "0" | "off" | "no" => spec.negated.first().cloned(),
-        _ => None,
+    match truth(&value?.text)? {
+        true => Some(name.to_owned()),
+        false if negated => spec.names.first().cloned(),
+        false => spec.negated.first().cloned(),
     }
 }
 
-/// `true` for a flag that takes `on`.
-fn switched(text: &str) -> Option<&'static str> {
+/// What people write for true and false.
+pub(super) fn truth(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
-        "true" | "yes" | "1" => Some("on"),
-        "false" | "no" | "0" => Some("off"),
+        "true" | "1" | "on" | "yes" => Some(true),
+        "false" | "0" | "off" | "no" => Some(false),
         _ => None,
     }
 }
@@ -67,7 +66,9 @@ pub fn value(
                     format!("it takes one of them; points are listed in an axis: `[{}]`", words.join(", "));
                 return d.label("several choices").help(help);
             }
-            if let Some(word) = switched(&value.text).filter(|word| choices.iter().any(|c| c == word)) {
+            // `true` for a flag that takes `on`
+            let word = truth(&value.text).map(|is| if is { "on" } else { "off" });
+            if let Some(word) = word.filter(|word| choices.iter().any(|c| c == word)) {
                 let span = d.span;
                 return d.suggest(word).edit(span, word);
             }

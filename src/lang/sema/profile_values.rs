@@ -1,6 +1,7 @@
 //! What stands behind the word of a profile's setting: numbers, ranges, texts; and what is told where something else does.
 
 use super::check::Checker;
+use super::meant::truth;
 use super::sampling;
 use super::unexpanded::Of;
 use crate::lang::codes::Code;
@@ -29,11 +30,7 @@ impl Checker<'_> {
                 truth(&word.value).map(|is| is.to_string())
             }
             WordValue::Numbers(_) if expected == "`true` or `false`" => {
-                match self.source_text(line.value.span()).as_str() {
-                    "0" => Some("false".to_owned()),
-                    "1" => Some("true".to_owned()),
-                    _ => None,
-                }
+                truth(&self.source_text(line.value.span())).map(|is| is.to_string())
             }
             // `data "random"`
             WordValue::Text(text) if expected.split([' ', ',']).any(|w| w == text.value) => {
@@ -180,15 +177,6 @@ impl Checker<'_> {
     fn tokens_number(&mut self, n: &Number, min: u64, what: &str) -> Option<u32> {
         let plain = if n.unit == "tok" { Number { unit: String::new(), ..n.clone() } } else { n.clone() };
         self.whole(&plain, min, MAX_TOKENS, what).map(|v| v as u32)
-    }
-}
-
-/// What another word for `true` or `false` says.
-fn truth(word: &str) -> Option<bool> {
-    match word.to_ascii_lowercase().as_str() {
-        "yes" | "on" | "true" => Some(true),
-        "no" | "off" | "false" => Some(false),
-        _ => None,
     }
 }
 

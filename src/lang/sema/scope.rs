@@ -155,9 +155,8 @@ impl Module {
             return;
         }
         // an engine of the standard library that others derive from is no other engine of the file
-        let from_library =
-            parent && stdlib::home(kind.word(), &name.value).is_some() && !self.is_broken(&name.value);
-        if self.is_broken(&name.value) {
+        let from_library = parent && stdlib::home(kind.word(), &name.value).is_some();
+        if self.broken.contains(syntax::ANY) {
             // names were lost somewhere: this may be one of them, unless it is a slip of another one
             // of two or three letters another one makes another name
             let slip =

@@ -35,10 +35,10 @@ impl Checker<'_> {
         }
     }
 
-    /// A variable that engines set and that is nearly called so: which of the two is misspelt nobody knows.
-    fn set_nearly_so(&self, name: &str) -> Option<String> {
-        let set = self.engines.values().flatten().flat_map(|e| &e.env).map(|v| v.name.as_str());
-        did_you_mean(name, set).map(str::to_owned)
+    /// What engines set and is nearly called so: which of the two is misspelt nobody knows.
+    fn set_nearly_so(&self, name: &str, unset: &ChangeKind) -> Option<String> {
+        let set: Vec<String> = self.engines.values().flatten().flat_map(|e| settings_of(e, unset)).collect();
+        nearly(name, &set)
     }
 
     /// In axes that studies use: what engines and other points set is all that a base can have.
@@ -52,8 +52,7 @@ impl Checker<'_> {
         for change in changes {
             let Some((what, span)) = unset(change) else { continue };
             if !self.is_set_somewhere(change) && !self.may_be_set_by_lost(&change.kind) {
-                let of_env = matches!(change.kind, ChangeKind::UnsetEnv(_));
-                let near = if of_env { self.set_nearly_so(what) } else { None };
+                let near = self.set_nearly_so(what, &change.kind);
                 let why = format!("no engine or other point here sets {what}");
                 self.takes_nothing(span, &why, near.as_deref());
             }
@@ -135,7 +134,10 @@ impl Checker<'_> {
         }
         let message = format!("this `unset` takes away nothing: {why}");
         let d = Diagnostic::new(Code::UnsetNothing, span, message);
-        let d = near.map_or_else(|| d.clone().label("is not set"), |near| d.clone().suggest(near));
+        let d = match near {
+            Some(near) => d.suggest(near),
+            None => d.label("is not set"),
+        };
         self.sink.push(d.help("mend the name, or remove the `unset`"));
     }
 }

@@ -59,7 +59,8 @@ fn matching(word: &str, study_dir: &Path) -> impl Iterator<Item = PathBuf> {
     found.filter(is_meant)
 }
 
-/// A hash over which files match, what they hold and which of them may be run, and which directories do: of several a script may take the newest (`ls -d v*`).
+/// A hash over which files match, what they hold and which of them may be run, and which directories do: of several a script may take
+/// the newest (`ls -d v*`).
 /// `None` where nothing matches.
 pub fn identity(word: &str, study_dir: &Path) -> Option<String> {
     let (dir, _) = split(word);

@@ -145,7 +145,8 @@ impl Opened {
         let list = |name| File { name, is_new: false, held: None, is_read: false, since: Since::Same };
         files.extend(all.into_iter().map(list));
         // of settings that it made in directories of its own nobody saw whether it read them
-        let settings = self.came_in_new().into_iter().filter(|name| is_of_settings(Path::new(name)));
+        let settings =
+            self.came_in(&self.new_dirs()).into_iter().filter(|name| is_of_settings(Path::new(name)));
         let made = |name| File { is_new: true, ..list(name) };
         files.extend(settings.take(MOST_NEW).map(made).collect::<Vec<_>>());
         files
@@ -177,8 +178,9 @@ impl Opened {
     /// What came to be: of what was opened, and directories, whose names end in `/`.
     pub fn came(&self, seen: &BTreeSet<File>) -> Vec<String> {
         let files = seen.iter().filter(|f| f.is_new).map(|f| f.name.clone());
-        let dirs = self.new_dirs().into_iter().map(|(_, name)| format!("{name}/"));
-        let all: BTreeSet<String> = dirs.chain(files).chain(self.came_in_new()).collect();
+        let new = self.new_dirs();
+        let dirs = new.iter().map(|(_, name)| format!("{name}/"));
+        let all: BTreeSet<String> = dirs.chain(files).chain(self.came_in(&new)).collect();
         all.into_iter().take(MOST_NEW).collect()
     }
 
@@ -193,9 +195,9 @@ impl Opened {
         dirs.filter_map(named).collect()
     }
 
-    /// What lies in them: nobody saw it being made, and a person may edit it later.
-    fn came_in_new(&self) -> Vec<String> {
-        self.new_dirs().iter().flat_map(|(dir, name)| self.files_in(dir, name)).collect()
+    /// What lies in such directories: nobody saw it being made, and a person may edit it later.
+    fn came_in(&self, new: &[(PathBuf, String)]) -> Vec<String> {
+        new.iter().flat_map(|(dir, name)| self.files_in(dir, name)).collect()
     }
 
     /// The files of a directory that came to be, and of those below it, by their names.
