@@ -91,12 +91,20 @@ pub fn of_file(path: &Path) -> io::Result<String> {
     remembered(path, "content", |meta| content(path, meta))
 }
 
-/// The same, read anew: the file is opened and closed once.
-pub fn afresh(path: &Path) -> io::Result<String> {
-    content(path, &fs::metadata(path)?)
+/// The same, read anew: the file is opened and closed once, and something is done just before it is closed.
+pub fn afresh(path: &Path, before_closing: impl FnOnce()) -> io::Result<String> {
+    let (hash, file) = read(path, &fs::metadata(path)?)?;
+    before_closing();
+    drop(file);
+    Ok(hash)
 }
 
 fn content(path: &Path, meta: &Metadata) -> io::Result<String> {
+    Ok(read(path, meta)?.0)
+}
+
+/// A hash over what a file holds, and the file, which is still open.
+fn read(path: &Path, meta: &Metadata) -> io::Result<(String, File)> {
     if !meta.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no file"));
     }
@@ -111,7 +119,7 @@ fn content(path: &Path, meta: &Metadata) -> io::Result<String> {
             io::copy(&mut Read::by_ref(&mut file).take(SAMPLE), &mut Feed(&mut hash))?;
         }
     }
-    Ok(hex(&hash.finalize())[..40].to_owned())
+    Ok((hex(&hash.finalize())[..40].to_owned(), file))
 }
 
 #[cfg(test)]

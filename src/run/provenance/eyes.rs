@@ -1,7 +1,7 @@
 //! What is opened in directories, as the kernel tells it, and what files held when they were. The kernel names files and not those who open
 //! them, so that whatever else goes through a directory meanwhile is seen too.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
-use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, WatchDescriptor};
+use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, InotifyEvent, WatchDescriptor};
 
 use crate::disk;
 
@@ -49,13 +49,16 @@ pub struct Sight {
     closed: usize,
     /// how often perflab itself read it beside that
     ours: usize,
+    /// whoever could have written it closed it
+    is_written: bool,
     pub is_dir: bool,
 }
 
 impl Sight {
-    /// Whether somebody read it who did not open it for writing.
+    /// Whether somebody read it who did not open it for writing, once all have closed it. Of two who close it at one time the kernel tells
+    /// as of one: what nobody closed who could have written it was read.
     pub fn is_read(&self) -> bool {
-        self.closed > self.ours + usize::from(self.held.is_some())
+        !self.is_written || self.closed > self.ours + usize::from(self.held.is_some())
     }
 }
 
@@ -84,6 +87,8 @@ struct Seen {
 
 #[derive(Default)]
 struct Look {
+    /// what was told and is not taken in yet
+    told: VecDeque<InotifyEvent>,
     watched: HashMap<WatchDescriptor, PathBuf>,
     sights: HashMap<PathBuf, Sight>,
     /// where links lead that were made anew
@@ -192,7 +197,7 @@ impl Seen {
 
     /// Looks at a file, or at what is opened in a directory, wherever it lay until now.
     fn watch(&self, look: &mut Look, path: &Path) -> io::Result<()> {
-        let mut what = AddWatchFlags::IN_OPEN | AddWatchFlags::IN_CLOSE_NOWRITE;
+        let mut what = AddWatchFlags::IN_OPEN | AddWatchFlags::IN_CLOSE;
         if path.is_dir() {
             what |= AddWatchFlags::IN_CREATE | AddWatchFlags::IN_MOVED_TO | AddWatchFlags::IN_ONLYDIR;
         }
@@ -209,18 +214,27 @@ impl Seen {
     fn take(&self) {
         // before it is read, so that two who read at one time leave nothing to be taken in behind them
         let mut look = self.look();
-        while let Ok(events) = self.inotify.read_events() {
-            for event in events {
-                if event.mask.contains(AddWatchFlags::IN_Q_OVERFLOW) || look.sights.len() >= MOST {
-                    self.missed.store(true, Ordering::Relaxed);
-                } else if let Some(path) = look.watched.get(&event.wd).map(|at| below(at, event.name)) {
-                    if event.mask.intersects(AddWatchFlags::IN_CREATE | AddWatchFlags::IN_MOVED_TO) {
-                        self.take_place(&mut look, path);
-                    } else {
-                        self.see_by_all_names(&mut look, path, event.mask);
-                    }
+        self.hear(&mut look.told);
+        while let Some(event) = look.told.pop_front() {
+            if event.mask.contains(AddWatchFlags::IN_Q_OVERFLOW) || look.sights.len() >= MOST {
+                self.missed.store(true, Ordering::Relaxed);
+            } else if let Some(path) = look.watched.get(&event.wd).map(|at| below(at, event.name)) {
+                if event.mask.intersects(AddWatchFlags::IN_CREATE | AddWatchFlags::IN_MOVED_TO) {
+                    self.take_place(&mut look, path);
+                } else {
+                    self.see_by_all_names(&mut look, path, event.mask);
                 }
             }
+            if look.told.is_empty() {
+                self.hear(&mut look.told);
+            }
+        }
+    }
+
+    /// Reads what the kernel tells. An event that equals the last one that nobody has read yet it does not tell again.
+    fn hear(&self, told: &mut VecDeque<InotifyEvent>) {
+        while let Ok(events) = self.inotify.read_events() {
+            told.extend(events);
         }
     }
 
@@ -257,17 +271,27 @@ impl Seen {
         let by_link = |(link, to): (&PathBuf, &PathBuf)| Some(joined(link, path.strip_prefix(to).ok()?));
         let names: Vec<PathBuf> = look.led.iter().filter_map(by_link).collect();
         for path in names.into_iter().chain([path]) {
-            self.see(&mut look.sights, path, mask);
+            self.see(look, path, mask);
         }
     }
 
-    fn see(&self, sights: &mut HashMap<PathBuf, Sight>, path: PathBuf, mask: AddWatchFlags) {
+    fn see(&self, look: &mut Look, path: PathBuf, mask: AddWatchFlags) {
         let is_dir = mask.contains(AddWatchFlags::IN_ISDIR);
-        let sight = sights.entry(path).or_insert_with_key(|path| {
-            let held = if !is_dir && self.ground.counts(path) { disk::afresh(path).ok() } else { None };
-            Sight { first: Instant::now(), held, closed: 0, ours: 0, is_dir }
+        let told = &mut look.told;
+        let sight = look.sights.entry(path).or_insert_with_key(|path| {
+            let counts = !is_dir && self.ground.counts(path);
+            let held = counts.then(|| self.hash(path, told).ok()).flatten();
+            Sight { first: Instant::now(), held, closed: 0, ours: 0, is_written: false, is_dir }
         });
         sight.closed += usize::from(mask.contains(AddWatchFlags::IN_CLOSE_NOWRITE));
+        sight.is_written |= mask.contains(AddWatchFlags::IN_CLOSE_WRITE);
+    }
+
+    /// A hash over what a file holds. All is heard before it is closed and behind that, so that an engine's closing is told beside ours.
+    fn hash(&self, path: &Path, told: &mut VecDeque<InotifyEvent>) -> io::Result<String> {
+        let held = disk::afresh(path, || self.hear(told));
+        self.hear(told);
+        held
     }
 }
 
@@ -278,4 +302,64 @@ fn below(at: &Path, name: Option<OsString>) -> PathBuf {
 /// What lies so below a link, or the link itself.
 pub fn joined(link: &Path, rest: &Path) -> PathBuf {
     if rest.as_os_str().is_empty() { link.to_owned() } else { link.join(rest) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::super::folder;
+    use super::*;
+
+    struct Everything(PathBuf);
+
+    impl Ground for Everything {
+        fn counts(&self, _: &Path) -> bool {
+            true
+        }
+        fn was_dir(&self, _: &Path) -> bool {
+            false
+        }
+        fn was_link(&self, _: &Path) -> bool {
+            false
+        }
+        fn is_followed(&self, _: &Path) -> bool {
+            false
+        }
+        fn dirs(&self) -> Vec<&PathBuf> {
+            vec![&self.0]
+        }
+        fn files(&self) -> Vec<&PathBuf> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_closed_while_it_is_hashed_was_read() {
+        let names: Vec<String> = (0..2000).map(|n| n.to_string()).collect();
+        let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "1")).collect();
+        let dir = folder::of(&files);
+        let eyes = Eyes::on(Everything(dir.path().to_owned())).expect("looks");
+        let all = thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                for (n, name) in (0..).zip(&names) {
+                    let file = File::open(dir.path().join(name)).expect("opened");
+                    let until = Instant::now() + Duration::from_micros(n % 120);
+                    while Instant::now() < until {
+                        std::hint::spin_loop();
+                    }
+                    drop(file);
+                }
+            });
+            while !reader.is_finished() {
+                eyes.seen.take();
+            }
+            eyes.seen(None)
+        });
+        let unread = all.iter().filter(|(_, sight)| !sight.is_read()).count();
+        assert_eq!((all.len(), unread), (names.len(), 0));
+        std::fs::write(dir.path().join("written"), "1").expect("written");
+        let written = eyes.seen(None).into_iter().find(|(path, _)| path.ends_with("written"));
+        assert!(written.is_some_and(|(_, sight)| !sight.is_read()));
+    }
 }
