@@ -131,6 +131,27 @@ fn a_file_that_is_opened_and_edited_under_one_launch_is_measured_again() {
 }
 
 #[test]
+fn settings_that_a_script_renders_as_they_were_cost_no_launch() {
+    let lab = lab("");
+    let render =
+        "sed s/N/1/ env.tmpl > server.env\n. ./server.env\ncp base.json r.tmp && mv r.tmp r.json\ncat r.json";
+    write(&lab, "engine.sh", script(render));
+    for (name, text) in
+        [("env.tmpl", "A=N\n"), ("server.env", "A=1\n"), ("base.json", "1\n"), ("r.json", "1\n")]
+    {
+        write(&lab, name, text);
+    }
+    assert_eq!(exec(&lab), 2);
+    expect(&lab, "");
+    write(&lab, "env.tmpl", "A=N2\n");
+    expect(&lab, "env.tmpl changed since it was measured");
+    // what somebody writes there under a launch is no rendering
+    and_then(&lab, "[ -e edited ] || { touch edited; echo A=7 > \"$(echo vne.revres | rev)\"; }");
+    let out = lab.run(&EXEC).expect_code(0);
+    assert!(out.stderr.contains("server.env changed while it was measured"), "{out:?}");
+}
+
+#[test]
 fn a_file_of_keys_is_no_condition_though_it_is_opened() {
     let lab = lab("env API_KEY_FILE=\"keys.txt\"\n    --mode-file=\"plugins\"");
     write(&lab, "engine.sh", script("read -r key < \"$API_KEY_FILE\""));

@@ -43,10 +43,10 @@ impl Books<'_> {
         let others = of_data.filter(|(_, (begin, end))| begin.data != end.data);
         changed.extend(others.map(|(order, _)| moved::data(&order.profile, None)));
         let stamps = stamps(self.x, &self.task.wanted, &self.conditions, self.loads);
-        let touched = self
-            .stamps
-            .touched(&stamps)
-            .filter(|w| !changed.iter().any(|c| c == w || w.starts_with(&format!("{c}: "))));
+        let is_told = |w: &str| changed.iter().any(|c| c == w || w.starts_with(&format!("{c}: ")));
+        // settings that a script renders at each start, with what they held before
+        let is_same = |w: &str| self.opened.as_ref().is_some_and(|opened| opened.is_rendered_same(w));
+        let touched = self.stamps.touched(&stamps).filter(|w| !is_told(w) && !is_same(w));
         // under a name of its own: one that an engine touches at each start is compared all the same
         let back: Vec<(&str, String)> = touched.map(|w| (w, format!("{w}{PUT_BACK}"))).collect();
         // what its name leaves open is the engine's once a launch has written it, and only that

@@ -21,7 +21,7 @@ use crate::disk;
 /// So many milliseconds nothing is read, twice as long each time, so that what is opened again and again wakes nobody each time; the kernel
 /// keeps 16,384 events.
 const REST: u16 = 4;
-const LONGEST_REST: u16 = 256;
+const LONGEST_REST: u16 = 64;
 /// After a pause of this length it begins anew.
 const QUIET: Duration = Duration::from_secs(1);
 /// Directories that take another one's place, with those in them.

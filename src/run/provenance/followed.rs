@@ -139,7 +139,7 @@ impl Standing<'_> {
         let model = self.site.models.get(&config.model).unwrap_or(&config.model);
         let mut spared = vec![self.study_dir.join(model)];
         spared.extend(of_keys(config, self.site, self.study_dir));
-        let modules = self.words.module_dirs(config);
-        Some(Ground { study_dir: self.study_dir.to_owned(), others, spared, modules })
+        let (modules, rendered) = (self.words.module_dirs(config), self.words.rendered(config));
+        Some(Ground { study_dir: self.study_dir.to_owned(), others, spared, modules, rendered })
     }
 }

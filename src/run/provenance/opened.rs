@@ -35,6 +35,8 @@ pub struct Ground {
     pub spared: Vec<PathBuf>,
     /// where Python looks for modules
     pub modules: BTreeSet<PathBuf>,
+    /// files that its scripts write
+    pub rendered: BTreeSet<PathBuf>,
 }
 
 /// What a launch opens, seen from before it begins.
@@ -83,6 +85,8 @@ struct Before {
     links: BTreeMap<PathBuf, Vec<PathBuf>>,
     /// all links, each as it is reached
     ways: BTreeMap<PathBuf, PathBuf>,
+    /// hashes over files that its scripts write
+    rendered: HashMap<PathBuf, String>,
 }
 
 /// What the kernel notes of a file.
@@ -123,7 +127,8 @@ impl Opened {
         let (mut files, mut news) = (BTreeSet::new(), 0);
         for (path, sight) in opened {
             let Some(path) = of_source(path) else { continue };
-            let is_read = sight.is_read() && !is_log(&path);
+            // of what was not told nobody knows
+            let is_read = (sight.is_read() || self.missed().is_some()) && !is_log(&path);
             if let Some(name) = self.before.way(&path).and_then(|way| self.shown(&way)) {
                 files.insert(File { name, is_new: false, held: sight.held, is_read, since: Since::Same });
                 continue;
@@ -133,11 +138,13 @@ impl Opened {
             if is_new && news > MOST_NEW {
                 continue;
             }
-            let held = &sight.held;
-            let was = self.before.files.get(&path);
+            // one that is rendered anew is seen half written
+            let same = self.before.rendered_same(&path);
+            let held = same.or(sight.held.as_ref());
+            let was = self.before.files.get(&path).filter(|_| same.is_none());
             let since = was.map_or(Since::Same, |was| was.until(stamp(&path).as_ref()));
             let names = self.names(&path, &led_now);
-            files.extend(names.map(|name| File { name, is_new, held: held.clone(), is_read, since }));
+            files.extend(names.map(|name| File { name, is_new, held: held.cloned(), is_read, since }));
         }
         let listed = dirs.iter().filter(|(dir, _)| self.is_list(dir, &files));
         let all: Vec<String> =
@@ -215,6 +222,12 @@ impl Opened {
         found
     }
 
+    /// Whether its scripts write what is called so, and it holds what it held when the launch began.
+    pub fn is_rendered_same(&self, name: &str) -> bool {
+        let path = self.study_dir.join(name).canonicalize();
+        path.is_ok_and(|path| self.before.rendered_same(&path).is_some())
+    }
+
     /// What lay there when it began, and in which directories beside the study's own.
     pub fn lay(&self) -> (&Listing, &BTreeSet<PathBuf>) {
         (&self.before.listing, &self.others)
@@ -288,7 +301,15 @@ impl Before {
             before.see(entry);
         });
         listing.is_cut = walk.is_cut;
-        Self { walk, listing, ..before }
+        let hash = |path: &PathBuf| Some((path.clone(), disk::of_file(path).ok()?));
+        let rendered = ground.rendered.iter().filter_map(hash).collect();
+        Self { walk, listing, rendered, ..before }
+    }
+
+    /// What a file holds that the launch's scripts write, if it held that before.
+    fn rendered_same(&self, path: &Path) -> Option<&String> {
+        let is = || eyes::unseen(path, |path| disk::afresh(path, || ())).ok();
+        self.rendered.get(path).filter(|was| is().as_ref() == Some(*was))
     }
 
     fn see(&mut self, Entry { path, way, kind, is_dir, .. }: Entry<'_>) {

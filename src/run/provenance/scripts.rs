@@ -14,7 +14,7 @@ use super::prefix::behind;
 use super::quoted;
 use super::script_words::{Place, Script, awaited_by};
 use super::settled::put_in;
-use super::shell::{Word, commands, made_by, read_by};
+use super::shell::{Word, commands, made_by, read_by, rest_of};
 use super::sought::Sought;
 use super::states;
 use super::variants::spelled_out;
@@ -54,6 +54,8 @@ pub struct Said {
     pub modules: BTreeSet<PathBuf>,
     /// what they put into `LD_LIBRARY_PATH`
     pub libraries: BTreeSet<PathBuf>,
+    /// files that are there and that shells write: rendered settings
+    pub rendered: BTreeSet<PathBuf>,
 }
 
 /// Where names lead.
@@ -336,6 +338,8 @@ impl Reader<'_> {
         self.learn_places(&all, &bases);
         let read = read_by(&all);
         let written: BTreeSet<String> = all.iter().flat_map(|command| made_by(command, &read)).collect();
+        let targets = written.iter().flat_map(|word| bases.iter().map(move |base| base.join(rest_of(word))));
+        self.said.rendered.extend(targets.filter(|path| path.is_file()));
         let awaited: BTreeSet<String> = all.iter().flat_map(|command| awaited_by(command)).collect();
         let mut script = Script { reader: self, bases: &bases, written: &written, awaited: &awaited };
         for command in &all {

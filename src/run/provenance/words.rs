@@ -121,6 +121,12 @@ impl<'a> Words<'a> {
         beside.chain(said.modules.iter().cloned()).collect()
     }
 
+    /// The files that a configuration's scripts write, of those that are there.
+    pub fn rendered(&self, config: &Config) -> BTreeSet<PathBuf> {
+        let said = self.said(&command::to_read(config), &config.engine.serve);
+        said.rendered.iter().filter_map(|path| path.canonicalize().ok()).collect()
+    }
+
     fn named_by_modules(&self, serve: &str, said: &Said) -> BTreeSet<PathBuf> {
         let words = shell_words::split(serve).unwrap_or_default();
         let words = prefix::behind(&words);
