@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use crate::conditions::{STUDY, again, exec, expect, lab, script, write};
-use crate::support::Lab;
+use crate::support::{EXEC, Lab};
 
 #[test]
 fn settings_below_a_directory_that_a_variable_tells_of_count() {
@@ -93,4 +93,63 @@ fn patterns_with_open_directories_are_what_they_match() {
     expect(&lab, "");
     write(&lab, "adapters/b/x.json", "{}");
     expect(&lab, "adapters/*/ changed since it was measured");
+}
+
+#[test]
+fn what_the_directory_is_called_that_a_link_leads_to_counts() {
+    let lab = Lab::with(&STUDY.replace("WORDS", "sh current/engine.sh").replace("LINES", ""));
+    for release in ["v1", "v2"] {
+        let text = script("HERE=$(cd \"$(dirname \"$0\")\" && pwd -P); . \"./conf/${HERE##*/}.env\"");
+        write(&lab, &format!("releases/{release}/engine.sh"), text);
+        write(&lab, &format!("conf/{release}.env"), format!("A={release}\n"));
+    }
+    symlink("releases/v1", lab.path("current")).expect("a link");
+    assert_eq!(exec(&lab), 2);
+    expect(&lab, "");
+    let lead = |to: &str| {
+        fs::remove_file(lab.path("current")).expect("removed");
+        symlink(to, lab.path("current")).expect("a link");
+    };
+    lead("releases/v2");
+    expect(&lab, "current (where it leads) changed");
+    lead("releases/v1");
+    let name = "from pathlib import Path\nopen(f'conf/{Path(\"current\").resolve().name}.env')";
+    write(&lab, "name.py", name);
+    for release in ["v1", "v2"] {
+        write(&lab, &format!("releases/{release}/engine.sh"), script("python3 name.py"));
+    }
+    exec(&lab);
+    expect(&lab, "");
+    lead("releases/v2");
+    expect(&lab, "current (where it leads) changed");
+}
+
+#[test]
+fn settings_in_an_environment_that_a_script_activates_count() {
+    let lab = lab("");
+    write(&lab, "ve/pyvenv.cfg", "");
+    write(&lab, "ve/bin/activate", "VIRTUAL_ENV=$PWD/ve\n");
+    write(&lab, "ve/etc/serve.env", "A=1\n");
+    write(&lab, "engine.sh", script(". ve/bin/activate\n. \"$VIRTUAL_ENV/etc/serve.env\""));
+    assert_eq!(exec(&lab), 2);
+    expect(&lab, "");
+    write(&lab, "ve/etc/serve.env", "A=2\n");
+    expect(&lab, "ve/etc/serve.env changed since it was measured");
+}
+
+#[test]
+fn a_database_of_settings_that_each_start_writes_to_is_said_to_be_the_engine_s() {
+    let lab = lab("");
+    let write_to = "python3 -c \"import sqlite3; c = sqlite3.connect('settings.db'); \
+                    c.execute('insert into t values(1)'); c.commit()\"";
+    write(&lab, "engine.sh", script(write_to));
+    let made = std::process::Command::new("python3")
+        .args(["-c", "import sqlite3; c = sqlite3.connect('settings.db'); c.execute('create table t(x)')"])
+        .current_dir(lab.path("."))
+        .status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let out = lab.run(&EXEC).expect_code(0);
+    assert!(out.stderr.contains("L001: settings.db changed while it was measured"), "{out:?}");
+    assert!(out.stderr.contains("it is taken for the engine's own"), "{out:?}");
+    expect(&lab, "");
 }

@@ -14,6 +14,8 @@ use crate::disk;
 
 /// Directories in which names are looked for.
 const MOST: usize = 16;
+/// Directories above in which packages are looked for.
+const MOST_ABOVE: usize = 5;
 /// Entries of one that are looked at.
 const MOST_ENTRIES: usize = 20_000;
 /// Calls by which a program goes through a directory.
@@ -62,6 +64,18 @@ const ITS_PLACE: [&str; 8] =
 /// Whether a text asks where it lies, links resolved, or where a link leads.
 pub fn asks_for_its_place(text: &str) -> bool {
     ITS_PLACE.iter().any(|ask| text.contains(ask))
+}
+
+/// The links in these directories whose names a text says, also within what it puts a name together of: `f"{Path('current').resolve()}"`.
+pub fn links_said_by(text: &str, dirs: &[PathBuf]) -> Vec<String> {
+    let all =
+        dirs.iter().flat_map(|dir| fs::read_dir(dir).into_iter().flatten().flatten().take(MOST_ENTRIES));
+    let links = all.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+    links
+        .filter_map(|link| link.file_name().into_string().ok())
+        .filter(|name| says(text, name))
+        .take(MOST)
+        .collect()
 }
 
 impl<'t> Leads<'t> {
@@ -176,8 +190,17 @@ fn whole(literals: &[Literal<'_>], bases: &[PathBuf]) -> Vec<PathBuf> {
         let parts = if l.text.starts_with('@') { 2 } else { 1 };
         format!("node_modules/{}", l.text.split('/').take(parts).collect::<Vec<_>>().join("/"))
     });
-    let names: BTreeSet<String> = models.chain(packages).collect();
-    let dirs = names.iter().flat_map(|name| bases.iter().map(move |base| joined(base, name)));
+    let here = |name: String| bases.iter().map(move |base| joined(base, &name)).collect::<Vec<_>>();
+    // the nearest above is taken, as where workspaces share theirs
+    let nearest = |base: &PathBuf, name: &str| {
+        let above = base.ancestors().take(MOST_ABOVE).map(|dir| dir.join(name));
+        above.filter(|dir| dir.is_dir()).take(1).collect::<Vec<_>>()
+    };
+    let packages: BTreeSet<PathBuf> = packages
+        .flat_map(|name| bases.iter().flat_map(move |base| nearest(base, &name)).collect::<Vec<_>>())
+        .collect();
+    let models: BTreeSet<PathBuf> = models.flat_map(here).collect();
+    let dirs = models.into_iter().chain(packages);
     let is_one = |dir: &PathBuf| {
         dir.is_dir() && !disk::is_environment(dir) && !bases.iter().any(|b| b.starts_with(dir))
     };

@@ -17,6 +17,7 @@ use super::listed;
 use super::listing::Listing;
 use super::named::shown;
 use super::quoted::WRITTEN;
+use super::uses::{Use, use_of};
 use super::walk::{Entry, Walk, is_of_others};
 use crate::disk;
 
@@ -129,6 +130,7 @@ impl Opened {
             let Some(path) = of_source(path) else { continue };
             // of what was not told nobody knows
             let is_read = (sight.is_read() || self.missed().is_some()) && !is_log(&path);
+            let is_read = is_read || is_database(&path);
             if let Some(name) = self.before.way(&path).and_then(|way| self.shown(&way)) {
                 files.insert(File { name, is_new: false, held: sight.held, is_read, since: Since::Same });
                 continue;
@@ -357,6 +359,13 @@ impl Before {
 /// Whether a file is one of settings, by the ending of its name.
 fn is_of_settings(path: &Path) -> bool {
     path.extension().is_some() && leaves::are_in(path)
+}
+
+/// Whether a file is a database that may hold settings. Who writes to one reads it through the same opening, which the kernel does not tell.
+fn is_database(path: &Path) -> bool {
+    let ending = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
+    let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+    ["db", "sqlite", "sqlite3"].contains(&ending) && use_of(name) == Use::Read
 }
 
 /// Whether programs write what is called so.

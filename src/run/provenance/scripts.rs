@@ -205,7 +205,7 @@ impl Reader<'_> {
         self.interpreter(first);
         let ending = real.extension().and_then(|e| e.to_str());
         let is_of_shell = is_script && !first.starts_with("#!") || is_of_shell(first, ending);
-        if path.is_symlink() && leads::asks_for_its_place(&text) {
+        if leads::asks_for_its_place(&text) {
             self.led_here(path);
         }
         let dirs: Vec<PathBuf> =
@@ -217,10 +217,16 @@ impl Reader<'_> {
         }
     }
 
-    /// What a script finds beside itself lies where a link to it leads.
+    /// What a script finds beside itself lies where a link to it leads, and what it calls by where it lies is called by where one on the
+    /// way to it leads.
     fn led_here(&mut self, path: &Path) {
-        if let Some(name) = shown(path, self.ground.study_dir) {
-            self.add_state(states::leads(&name));
+        let study_dir = self.ground.study_dir;
+        let above =
+            path.ancestors().skip(1).take_while(|dir| dir.starts_with(study_dir) && *dir != study_dir);
+        for link in std::iter::once(path).chain(above).filter(|at| at.is_symlink()) {
+            if let Some(name) = shown(link, study_dir) {
+                self.add_state(states::leads(&name));
+            }
         }
     }
 
@@ -263,6 +269,8 @@ impl Reader<'_> {
         }
         if leads::asks_for_its_place(text) {
             script.followed(&leads.texts().collect::<Vec<_>>());
+            let links = leads::links_said_by(text, &leads.bases);
+            script.followed(&links.iter().map(String::as_str).collect::<Vec<_>>());
         }
         // the library looks for it by itself
         if text.contains("dotenv") {
@@ -333,6 +341,10 @@ impl Reader<'_> {
                 self.said.modules.insert(dir.clone());
                 bases.push(dir);
             }
+        }
+        if text.contains("VIRTUAL_ENV") {
+            let of_programs = activated(&all, &bases);
+            bases.extend(of_programs.iter().filter_map(|bin| bin.parent()).map(Path::to_owned));
         }
         let bases = self.bases(bases);
         self.learn_places(&all, &bases);
