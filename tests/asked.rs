@@ -140,6 +140,40 @@ fn where_a_link_leads_and_what_is_newest_are_conditions() {
     );
 }
 
+#[test]
+fn logs_that_a_start_script_takes_away_by_age_cost_no_launch() {
+    let lab = lab("");
+    write(
+        &lab,
+        "engine.sh",
+        script("ls -1t logs/*.log | tail -n +2 | xargs -r rm\necho x > \"logs/$$.log\""),
+    );
+    for name in ["1", "2", "3"] {
+        write(&lab, &format!("logs/{name}.log"), "");
+    }
+    assert_eq!(exec(&lab), 2);
+    expect(&lab, "");
+}
+
+#[test]
+fn a_mounted_config_map_counts_by_its_content_and_not_by_its_refreshes() {
+    let lab = lab("env CONFIG_DIR=\"cm\"");
+    let mount = |version: &str, text: &str| {
+        write(&lab, &format!("cm/..{version}/server.yaml"), text);
+        let _ = fs::remove_file(lab.path("cm/..data"));
+        symlink(format!("..{version}"), lab.path("cm/..data")).expect("a link");
+    };
+    write(&lab, "engine.sh", script("cat \"$CONFIG_DIR/server.yaml\""));
+    mount("2026_11_27", "seqs: 4\n");
+    symlink("..data/server.yaml", lab.path("cm/server.yaml")).expect("a link");
+    assert_eq!(exec(&lab), 2);
+    mount("2026_11_28", "seqs: 4\n");
+    fs::remove_dir_all(lab.path("cm/..2026_11_27")).expect("removed");
+    expect(&lab, "");
+    mount("2026_11_29", "seqs: 8\n");
+    expect(&lab, "cm changed since it was measured");
+}
+
 /// A study whose engine is a program that begins with these lines, and files that are there before.
 fn program(engine: &str, file: &str, lines: &str, there: &[&str]) -> Lab {
     let lab = Lab::with(&STUDY.replace("WORDS", &format!("{engine} {file}")).replace("LINES", ""));

@@ -31,9 +31,10 @@ pub enum Which {
 const CODE: [&str; 14] =
     ["py", "so", "json", "toml", "yaml", "yml", "cu", "cuh", "h", "hpp", "c", "cc", "cpp", "jinja"];
 
-/// Begin the names of what tools keep in a directory for themselves.
-const KEPT_BY_TOOLS: [&str; 10] =
-    [".cache", ".git", ".lock", ".nfs", ".DS_Store", ".ipynb", ".mypy", ".perflab", ".pytest", ".ruff"];
+/// Begin the names of what tools keep in a directory for themselves; `..data` and `..2026_11_27_1`, to which the names in a mounted ConfigMap
+/// lead, are other ones with each refresh.
+const KEPT_BY_TOOLS: [&str; 11] =
+    [".cache", ".git", ".lock", ".nfs", ".DS_Store", ".ipynb", ".mypy", ".perflab", ".pytest", ".ruff", ".."];
 
 /// Begin the names of what people write for people.
 const FOR_PEOPLE: [&str; 4] = ["README", "LICENSE", "CHANGELOG", "NOTICE"];

@@ -1,9 +1,10 @@
 //! What a shell script asks of files and does not read: whether they are there, may be run, or are newer than others, where links lead,
 //! which programs there are.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::named::{looks_like_a_file, may_be_shown, path_of};
+use super::opened::is_log;
 use super::script_words::{Place, Script, is_for_everybody, with_open_variables};
 use super::scripts::{ON_PATH, holds};
 use super::shell::{TESTS, Word, first_of, rest_of};
@@ -214,6 +215,10 @@ impl<'s> Script<'_, '_, 's> {
     fn listed_by_age(&mut self, words: &[&str]) {
         for word in words.iter().filter(|w| !w.starts_with('-')) {
             let (name, study_dir) = (rest_of(word), self.reader.ground.study_dir);
+            // the oldest logs are taken away
+            if is_log(Path::new(name)) {
+                continue;
+            }
             if globs::is_one(name) || path_of(name, study_dir).is_some_and(|path| path.is_dir()) {
                 self.reader.add_state(states::by_age(name));
             }
