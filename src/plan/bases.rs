@@ -1,16 +1,14 @@
 //! What a step's candidates may come to stand on while earlier steps are not decided: what excludes a candidate over the base as it is
 //! now need not exclude it over the base that there will be.
 
-use std::sync::Arc;
-
 use super::candidate::{Candidate, Ruling, ruling_of};
 use super::config::Config;
 use super::eval::{Before, condition};
 use super::prepared::Prepared;
-use super::reach::{Offered, Reach};
+use super::reach::{Offered, Reach, named};
 use super::refused::{refusal, refused, touched};
 use crate::lang::Program;
-use crate::lang::sema::program::{Change, Engine, Expr, Point, Refuses, Step, Study};
+use crate::lang::sema::program::{Expr, Point, Refuses, Step, Study};
 
 /// Bases that are looked at for one step. Of what would need more, nothing is certain.
 const MOST_LOOKED_AT: usize = 20_000;
@@ -45,7 +43,8 @@ impl<'a> Bases<'a> {
         let offered = Offered::by(study, open.iter().copied());
         // also those that name metrics: one may be settled by what else it names
         let rules: Vec<&Expr> = study.prune.iter().map(|r| &r.when).collect();
-        let others = engines(program, open).into_iter().map(|e| Config::declared(&e, study));
+        let others =
+            named(program, [], open.iter().copied()).into_iter().map(|e| Config::declared(&e, study));
         let reaches = std::iter::once(now.clone()).chain(others);
         let over = |base: Config| {
             // what an earlier step sets may be what an engine does not refuse
@@ -114,20 +113,9 @@ pub fn never_holds(program: &Program, study: &Study, guard: &Expr, now: &Config,
     // what needs more GPUs than the study has is never the incumbent
     let gpus = study.gpus.as_ref().map_or(u32::MAX, |g| g.count);
     let mut cannot = |c: &Config| c.gpus() > gpus || condition(guard, &Before(c)) == Some(false);
-    let others = engines(program, open).into_iter().map(|e| Config::declared(&e, study));
+    let others = named(program, [], open.iter().copied()).into_iter().map(|e| Config::declared(&e, study));
     let mut budget = MOST_LOOKED_AT;
     std::iter::once(now.clone())
         .chain(others)
         .all(|base| Reach::over(base, &offered, &[guard], true).all(&mut budget, &mut cannot) == Some(true))
-}
-
-/// The engines that steps may leave behind.
-fn engines(program: &Program, steps: &[&Step]) -> Vec<Arc<Engine>> {
-    let set = steps.iter().flat_map(|s| s.space.points()).flat_map(|p| &p.changes);
-    let set = set.filter_map(|c| if let Change::Engine(name) = c { Some(name.as_str()) } else { None });
-    let tracks = steps.iter().filter_map(|s| s.track.as_deref());
-    let mut names: Vec<&str> = set.chain(tracks).collect();
-    names.sort_unstable();
-    names.dedup();
-    names.into_iter().filter_map(|n| program.engines.get(n).cloned()).collect()
 }

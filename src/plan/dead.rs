@@ -21,6 +21,8 @@ use crate::lang::{Diagnostic, Program};
 const MOST_COMBINATIONS: usize = 2048;
 /// Steps that may decide on one's base; of what would have more, nothing is said.
 const MOST_DECIDING: usize = 64;
+/// What is added to a message and a help where a step behind changes what excludes something.
+const BY_ORDER: (&str, &str) = (" where it stands", "move the step behind the one that changes this");
 
 /// What is said of a study's points that cannot be; `budget` counts the configurations that may still be looked at.
 pub(super) fn unreachable<'a>(
@@ -111,10 +113,13 @@ fn named(point: &Point) -> Place<'_> {
 }
 
 /// Points of a step of which no candidate can be, each with the reason.
+type Dead<'a> = HashMap<Place<'a>, Excluded>;
+
+/// The same of a step where it stands, in which nothing changes what excludes them before it.
 struct Found<'a> {
-    dead: HashMap<Place<'a>, Excluded>,
-    /// only as no step before it changes what excludes them, and one behind it does
-    by_order: bool,
+    dead: Dead<'a>,
+    /// those that a step behind it would not bring back
+    anywhere: HashSet<Place<'a>>,
 }
 
 struct Search<'a, 'b> {
@@ -152,20 +157,20 @@ impl<'a> Search<'a, '_> {
             }
             return None;
         }
-        let dead = self.dead(step, &combinations, self.bases(index, false)?);
-        if idle && best && dead.is_empty() {
-            self.idle_alive.insert(scope);
+        let dead = self.dead(step, &combinations, self.bases(index, &[])?);
+        if dead.is_empty() {
+            if idle && best {
+                self.idle_alive.insert(scope);
+            }
+            return None;
         }
-        let found = Found { dead, by_order: false };
-        if found.nothing_of(&step.space) || !self.later_tells(index) {
-            return (!found.dead.is_empty()).then_some(found);
-        }
-        let here = self.dead(step, &combinations, self.bases(index, true)?);
-        let by_order = Found { dead: here, by_order: true };
-        if by_order.nothing_of(&step.space) {
-            return Some(by_order);
-        }
-        (!found.dead.is_empty()).then_some(found)
+        let later = self.later_that_tell(index);
+        let anywhere = if later.is_empty() {
+            dead.keys().copied().collect()
+        } else {
+            self.dead(step, &combinations, self.bases(index, &later)?).into_keys().collect()
+        };
+        Some(Found { dead, anywhere })
     }
 
     /// Whether some combination is excluded over the declaration of the engine that a step starts from.
@@ -186,21 +191,15 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// Whether a step behind this one changes what rules ask, in the same track.
-    fn later_tells(&self, index: usize) -> bool {
+    /// The steps behind this one that change what rules ask, in the same track.
+    fn later_that_tell(&self, index: usize) -> Vec<&'a Step> {
         let step = &self.study.steps[index];
-        let later = &self.study.steps[index + 1..];
-        matches!(step.from, From::Best)
-            && later.iter().any(|s| s.track == step.track && s.space.any(&|p| self.tells(p)))
+        let later = if matches!(step.from, From::Best) { &self.study.steps[index + 1..] } else { &[] };
+        later.iter().filter(|s| s.track == step.track && s.space.any(&|p| self.tells(p))).collect()
     }
 
     /// The points that are in no combination which some base can take.
-    fn dead(
-        &mut self,
-        step: &'a Step,
-        combinations: &[Vec<&'a Point>],
-        bases: Bases<'a>,
-    ) -> HashMap<Place<'a>, Excluded> {
+    fn dead(&mut self, step: &'a Step, combinations: &[Vec<&'a Point>], bases: Bases<'a>) -> Dead<'a> {
         let mut bases = bases.within(*self.budget);
         let (mut alive, mut dead) = (HashSet::default(), HashMap::new());
         for points in combinations {
@@ -262,7 +261,7 @@ impl<'a> Search<'a, '_> {
     }
 
     /// The points for which a dead one stood are dead too.
-    fn others(&self, space: &'a Space, dead: &mut HashMap<Place<'a>, Excluded>) {
+    fn others(&self, space: &'a Space, dead: &mut Dead<'a>) {
         for list in space.lists() {
             let mut idle = list.iter().filter(|p| !self.tells(p));
             let Some(why) = idle.next().and_then(|first| dead.get(&named(first)).cloned()) else { continue };
@@ -270,17 +269,17 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// The bases that a step may have, whichever way round the steps stand, as a point that only their order excludes is not called
-    /// dead; or as they are written.
-    fn bases(&self, index: usize, as_written: bool) -> Option<Bases<'a>> {
+    /// The bases that a step may have where it stands, which the steps before it leave; or if `moved` stood before it too.
+    fn bases(&self, index: usize, moved: &[&'a Step]) -> Option<Bases<'a>> {
         let study = self.study;
         let step = &study.steps[index];
         let (start, decided) = (self.start(step), !matches!(step.from, From::Engine(_)));
-        let among = if as_written { &study.steps[..index] } else { &study.steps[..] };
-        let others = among.iter().filter(|s| decided && (step.track.is_none() || s.track == step.track));
-        // a track leaves its engine, whatever its steps set
-        let settles = |s: &&Step| s.track.is_some() || s.space.any(&|p| self.tells(p));
-        let open: Vec<&Step> = others.filter(settles).collect();
+        let before = study.steps[..index].iter();
+        let before = before.filter(|s| decided && (step.track.is_none() || s.track == step.track));
+        // a track leaves its engine, whatever its steps set, and so does a step from an engine
+        let of_engine = |s: &Step| s.track.is_some() || matches!(s.from, From::Engine(_));
+        let settles = |s: &&Step| of_engine(s) || s.space.any(&|p| self.tells(p));
+        let open: Vec<&Step> = before.filter(settles).chain(moved.iter().copied()).collect();
         let start = self.program.engines.get(start)?;
         (open.len() <= MOST_DECIDING)
             .then(|| Bases::new(self.program, study, &Config::declared(start, study), &open, self.refusals))
@@ -289,7 +288,7 @@ impl<'a> Search<'a, '_> {
 
 /// The points of a step that can be measured there, as far as is known.
 fn alive<'a>(step: &'a Step, found: Option<&Found<'a>>) -> Vec<Place<'a>> {
-    let dead = |p: &Place| found.is_some_and(|f| !f.by_order && f.dead.contains_key(p));
+    let dead = |p: &Place| found.is_some_and(|f| f.dead.contains_key(p));
     step.space.points().into_iter().map(named).filter(|p| !dead(p)).collect()
 }
 
@@ -302,11 +301,8 @@ fn excluding(study: &Study, by: Option<&str>) -> Option<Span> {
 impl Found<'_> {
     fn told(&self, study: &Study, step: &Step, alive: &HashSet<Place>) -> Vec<Told> {
         if self.nothing_of(&step.space) {
-            let (place, or) = if self.by_order {
-                (" where it stands", "move the step behind the one that changes this")
-            } else {
-                ("", "remove the step")
-            };
+            let (place, or) =
+                if self.nothing_anywhere(&step.space) { ("", "remove the step") } else { BY_ORDER };
             let message = format!("no candidate of the step `{}` can be measured{place}", step.name);
             return vec![self.all_excluded(message, &step.space, (study, step), or)];
         }
@@ -341,14 +337,20 @@ impl Found<'_> {
                 let dead = points.iter().filter(|p| !alive.contains(&named(p)));
                 out.extend(dead.filter_map(|p| Some((p, self.dead.get(&named(p))?))).map(
                     |(p, Excluded { by, why })| {
-                        let message = format!("the point `{}` of `{}` can never be measured", p.name, p.axis);
+                        let (standing, or) = if self.anywhere.contains(&named(p)) {
+                            ("", "mend what excludes it")
+                        } else {
+                            BY_ORDER
+                        };
+                        let message =
+                            format!("the point `{}` of `{}` can never be measured{standing}", p.name, p.axis);
                         let d = Diagnostic::new(Code::Unreachable, place(p, step), message)
-                            .label("always excluded");
+                            .label(if standing.is_empty() { "always excluded" } else { "excluded" });
                         let d = match excluding(study, by.as_deref()) {
                             Some(rule) => d.related(rule, "by this rule"),
                             None => d,
                         };
-                        let d = d.help(format!("{why}; take the point out, or mend what excludes it"));
+                        let d = d.help(format!("{why}; take the point out, or {or}"));
                         Told { by: by.clone(), diagnostic: d }
                     },
                 ));
@@ -372,10 +374,19 @@ impl Found<'_> {
     }
 
     fn nothing_of(&self, space: &Space) -> bool {
-        match space {
-            Space::Points(points) => points.iter().all(|p| self.dead.contains_key(&named(p))),
-            Space::Sum(parts) => parts.iter().all(|p| self.nothing_of(p)),
-            Space::Product(parts) => parts.iter().any(|p| self.nothing_of(p)),
-        }
+        nothing(space, &|place| self.dead.contains_key(place))
+    }
+
+    fn nothing_anywhere(&self, space: &Space) -> bool {
+        nothing(space, &|place| self.anywhere.contains(place))
+    }
+}
+
+/// Whether a space has no candidate where some points are dead.
+fn nothing(space: &Space, is_dead: &dyn Fn(&Place<'_>) -> bool) -> bool {
+    match space {
+        Space::Points(points) => points.iter().all(|p| is_dead(&named(p))),
+        Space::Sum(parts) => parts.iter().all(|p| nothing(p, is_dead)),
+        Space::Product(parts) => parts.iter().any(|p| nothing(p, is_dead)),
     }
 }

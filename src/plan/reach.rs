@@ -23,13 +23,22 @@ const TOO_MANY_AXES: usize = MOST_COMBINATIONS.ilog2() as usize + 1;
 
 /// Every engine that a study names.
 pub fn engines(program: &Program, study: &Study) -> Vec<Arc<Engine>> {
-    let mut names: Vec<&str> = vec![&study.baseline];
     // also one of which no step could be read
-    names.extend(study.tracks.iter().map(|t| t.engine.as_str()));
-    for step in &study.steps {
+    let tracks = study.tracks.iter().map(|t| t.engine.as_str());
+    named(program, std::iter::once(study.baseline.as_str()).chain(tracks), study.steps.iter())
+}
+
+/// These engines and those that steps may leave behind.
+pub fn named<'a>(
+    program: &Program,
+    first: impl IntoIterator<Item = &'a str>,
+    steps: impl IntoIterator<Item = &'a Step>,
+) -> Vec<Arc<Engine>> {
+    let mut names: IndexSet<&str, RandomState> = first.into_iter().collect();
+    for step in steps {
         names.extend(step.track.as_deref());
         if let From::Engine(name) = &step.from {
-            names.push(name);
+            names.insert(name);
         }
         for point in step.space.points() {
             let changes = point.changes.iter();
@@ -38,7 +47,6 @@ pub fn engines(program: &Program, study: &Study) -> Vec<Arc<Engine>> {
             );
         }
     }
-    let names: IndexSet<&str, RandomState> = names.into_iter().collect();
     names.iter().filter_map(|n| program.engines.get(*n).cloned()).collect()
 }
 
