@@ -28,6 +28,19 @@ pub fn engines(program: &Program, study: &Study) -> Vec<Arc<Engine>> {
     named(program, std::iter::once(study.baseline.as_str()).chain(tracks), study.steps.iter())
 }
 
+/// The engines that the incumbent may have which a step's guard is asked about: the one that its track or the study begins with, and
+/// what stands before the step.
+pub fn incumbents(program: &Program, study: &Study, step: &Step) -> Vec<Arc<Engine>> {
+    if let Some(track) = &step.track {
+        return named(program, [track.as_str()], []);
+    }
+    let before = study.steps.iter().take_while(|s| !std::ptr::eq(*s, step));
+    // where a track stands of which no step could be read, nobody knows
+    let unread = |engine: &&str| !study.steps.iter().any(|s| s.track.as_deref() == Some(*engine));
+    let tracks = study.tracks.iter().map(|t| t.engine.as_str()).filter(unread);
+    named(program, std::iter::once(study.baseline.as_str()).chain(tracks), before)
+}
+
 /// These engines and those that steps may leave behind.
 pub fn named<'a>(
     program: &Program,

@@ -24,7 +24,7 @@ use super::lone::lone;
 use super::overruled::overruled;
 use super::overwritten::overwritten;
 use super::prepared::Prepared;
-use super::reach::{Offered, Reach, engines};
+use super::reach::{Offered, Reach, engines, incumbents};
 use super::refused::refused_engines;
 use super::required::{excludes, unmet};
 use super::room::too_long;
@@ -231,14 +231,14 @@ impl<'a> Review<'a, '_> {
         rule.when.place_of(&rule.parts, rule.span, never)
     }
 
-    /// The same among configurations that need so many GPUs at most, or that only some points make; without the baseline where that is
-    /// never asked.
+    /// The same among configurations that need so many GPUs at most, or that only some points make of some engines; without the baseline
+    /// where that is never asked.
     fn verdict_among(
         &mut self,
         when: &Expr,
         gpus: u32,
         spares_baseline: bool,
-        offered: Option<&Offered<'a>>,
+        incumbent: Option<(&Offered<'a>, &[Arc<Engine>])>,
     ) -> Verdict {
         let when = simplified(when);
         if let Expr::Bool(truth) = when {
@@ -246,10 +246,11 @@ impl<'a> Review<'a, '_> {
         }
         let is = |review: &mut Self, truth: bool| {
             let holds = |c: &Config| c.gpus() > gpus || condition(&when, &Before(c)) == Some(truth);
-            let engines = review.engines.clone();
+            let all = review.engines.clone();
+            let engines = incumbent.map_or(all.as_slice(), |(_, engines)| engines);
             engines.iter().all(|e| {
                 let Ok(base) = review.prepared.declared(&e.name) else { return false };
-                let offered = offered.unwrap_or(&review.offered);
+                let offered = incumbent.map_or(&review.offered, |(offered, _)| offered);
                 // where GPUs bound what may be, what they hang on is part of it
                 let reach = Reach::over(base.clone(), offered, &[&when], gpus < u32::MAX);
                 let spared = (spares_baseline && e.name == review.study.baseline)
@@ -277,9 +278,10 @@ impl<'a> Review<'a, '_> {
         let before = self.study.steps.iter().take_while(|s| !std::ptr::eq(*s, step));
         let own = |s: &&Step| step.track.is_none() || s.track.is_none() || s.track == step.track;
         let offered = Offered::by(self.study, before.filter(own));
+        let engines = incumbents(self.program, self.study, step);
         // what needs more GPUs than the study has is never the incumbent
         let gpus = self.study.gpus.as_ref().map_or(u32::MAX, |g| g.count);
-        let (what, then) = match self.verdict_among(&guard.expr, gpus, false, Some(&offered)) {
+        let (what, then) = match self.verdict_among(&guard.expr, gpus, false, Some((&offered, &engines))) {
             Verdict::Never => ("can never hold", "the step is never run"),
             Verdict::Always => ("always holds", "the step is run whatever comes out"),
             Verdict::Depends => return None,
