@@ -2,6 +2,8 @@
 //! configuration. They are warnings, found before anything runs, with a bounded amount of work: where a space is too big to be sure,
 //! nothing is said.
 
+mod only_base;
+
 use std::cell::RefCell;
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -35,8 +37,8 @@ use crate::lang::codes::Code;
 use crate::lang::diag::sort;
 use crate::lang::sema::bounds::simplified;
 use crate::lang::sema::in_place_of_another;
-use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Prune, Step, Study};
-use crate::lang::sema::schema::{Found, Schema, Setting, key};
+use crate::lang::sema::program::{Change, Engine, Expr, Point, Prune, Step, Study};
+use crate::lang::sema::schema::{Schema, Setting};
 use crate::lang::sema::typed::typed;
 use crate::lang::source::Span;
 use crate::lang::{Analysis, Diagnostic, Program};
@@ -312,50 +314,6 @@ impl<'a> Review<'a, '_> {
         compared.filter(|flag| self.engines.iter().all(|e| absent(e, flag)))
     }
 
-    /// A step whose candidates all are its base, in what they set.
-    fn only_base(&mut self, step: &'a Step) -> Option<Diagnostic> {
-        let count = step.space.len();
-        let engine = self.program.engines.get(self.start(step)?)?;
-        if count == 0 || count > MOST_OVER_BASE || !states(engine, step.space.candidate(0).first()?) {
-            return None;
-        }
-        let base = self.prepared.declared(&engine.name).ok()?.clone();
-        let same = |i| {
-            let candidate = base.with(&step.space.candidate(i), self.prepared);
-            candidate.is_ok_and(|c| !c.plainly_differs(&base) && c.key() == base.key())
-        };
-        if !(0..count).all(same) || self.changed_before(step, engine) {
-            return None;
-        }
-        self.idle.push(step);
-        let message = format!("the step `{}` offers nothing but its base", step.name);
-        let d = Diagnostic::new(Code::OnlyBase, step.span, message).label("changes nothing");
-        Some(d.help("its base has all of this already: vary something else, or remove the step"))
-    }
-
-    /// The engine from whose declaration a step's base comes, if that is certain.
-    fn start(&self, step: &'a Step) -> Option<&'a str> {
-        match &step.from {
-            From::Engine(name) => Some(name),
-            From::Best => {
-                // what stands before a step outside of tracks may be a track's winner
-                let alone = step.track.is_some() || self.study.steps.iter().all(|s| s.track.is_none());
-                alone.then(|| step.track.as_deref().unwrap_or(&self.study.baseline))
-            }
-            From::Step(_) => None,
-        }
-    }
-
-    /// Whether a step before this one may have changed what this one sets.
-    fn changed_before(&self, step: &'a Step, engine: &Engine) -> bool {
-        let before = self.study.steps.iter().take_while(|s| !std::ptr::eq(*s, step));
-        let idle = |s: &Step| self.idle.iter().any(|i| std::ptr::eq(*i, s));
-        let mut before =
-            before.filter(|s| s.track == step.track && matches!(step.from, From::Best) && !idle(s));
-        let Some(own) = things(step, engine) else { return before.next().is_some() };
-        before.any(|s| things(s, engine).is_none_or(|other| !own.is_disjoint(&other)))
-    }
-
     fn same_twice(&mut self, step: &Step) -> Vec<Diagnostic> {
         let mut out = Vec::new();
         let sum = has_sum(&step.space);
@@ -389,36 +347,6 @@ impl<'a> Review<'a, '_> {
         }
         out
     }
-}
-
-/// Whether an engine's own lines set what a point sets first: else it is no part of the engine as declared.
-fn states(engine: &Engine, point: &Point) -> bool {
-    let Some(first) = point.changes.first() else { return true };
-    let Change::Flag { .. } = first else { return true };
-    let thing = thing(first, engine);
-    engine.flags.iter().any(|set| thing.as_ref() == Some(&key(&set.canonical)))
-}
-
-/// What the points of a step set; `None` where one replaces the engine, and with it everything.
-fn things(step: &Step, engine: &Engine) -> Option<HashSet<String>> {
-    step.space.points().into_iter().flat_map(|p| &p.changes).map(|c| thing(c, engine)).collect()
-}
-
-/// The flag, variable or other thing that a change is about.
-fn thing(change: &Change, engine: &Engine) -> Option<String> {
-    Some(match change {
-        Change::Engine(_) => return None,
-        Change::Model(_) => "model".to_owned(),
-        Change::Env(e) => format!("env {}", e.name),
-        Change::UnsetEnv(name) => format!("env {name}"),
-        Change::Flag { name, .. } | Change::Raw { name, .. } | Change::UnsetFlag { name, .. } => {
-            let flag = name.split('.').next().unwrap_or(name);
-            match engine.schema.find(flag, engine.version.as_deref()) {
-                Found::Known(spec, _) => key(&spec.names[0]),
-                _ => key(flag),
-            }
-        }
-    })
 }
 
 /// What a point's flags set under an engine, as far as its schema takes them.
