@@ -25,6 +25,7 @@ mod prepared;
 pub mod profile;
 mod reach;
 mod refused;
+mod refused_sizes;
 mod required;
 mod review;
 mod room;

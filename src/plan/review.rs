@@ -28,6 +28,7 @@ use super::overwritten::overwritten;
 use super::prepared::Prepared;
 use super::reach::{Offered, Reach, engines, incumbents};
 use super::refused::refused_engines;
+use super::refused_sizes::with_their_gpus;
 use super::required::{excludes, unmet};
 use super::room::too_long;
 use super::strangers::strangers;
@@ -60,6 +61,7 @@ pub fn reviewed(mut analysis: Analysis) -> Analysis {
     without_bases_told(&analysis, &mut found);
     without_unused_axes(&analysis, &mut found);
     without_what_errors_leave_open(&mut analysis, &mut found);
+    with_their_gpus(&mut analysis, &mut found);
     if !found.is_empty() {
         analysis.diagnostics.extend(found);
         in_place_of_another(&mut analysis.diagnostics, &analysis.modules);
