@@ -187,6 +187,17 @@ impl<'a> Asks<'a> {
         let d = Diagnostic::new(Code::TooLong, span, message).label("not enough");
         let (prompt, output) =
             (profile.prompt_tokens().unwrap_or_default().1, profile.output.unwrap_or_default().1);
+        // which of the two is wrong nobody knows: the flag, or what is longest of a request
+        let input = prompt - profile.prefix.unwrap_or(0).min(prompt);
+        let (asked, label) = if output > prompt {
+            (profile.output_at, "so long is an answer")
+        } else {
+            (profile.input_at.filter(|_| input >= prompt - input), "so long is a prompt")
+        };
+        let d = match asked.filter(|at| at.file == span.file) {
+            Some(at) => d.related(at, label),
+            None => d,
+        };
         d.help(format!(
             "{prompt} of the prompt and {output} of the output count together: an engine refuses what is longer, or cuts it short; \
              give it {tokens} or more, with some to spare for the chat template, or shorten the profile"

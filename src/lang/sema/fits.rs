@@ -291,6 +291,8 @@ fn nameless(profile: &Profile) -> Profile {
         title: String::new(),
         span: Span { start: 0, end: 0, ..profile.span },
         seed_stated: false,
+        input_at: None,
+        output_at: None,
         ..profile.clone()
     }
 }

@@ -136,8 +136,14 @@ impl Checker<'_> {
     ) {
         match line.word.value.as_str() {
             "data" => p.data = self.data(module, line).or(p.data.take()),
-            "input" => p.input = self.tokens(line, 1).or(p.input),
-            "output" => p.output = self.tokens(line, 1).or(p.output),
+            "input" => {
+                p.input = self.tokens(line, 1).or(p.input);
+                p.input_at = Some(line.span);
+            }
+            "output" => {
+                p.output = self.tokens(line, 1).or(p.output);
+                p.output_at = Some(line.span);
+            }
             "prefix" => p.prefix = self.prefix(line).or(p.prefix),
             "prefixes" => p.prefixes = self.count(line, 1, 1_000_000).map(|n| n as u32).or(p.prefixes),
             "rate" => p.load = self.rate(line).or(p.load.take()),
@@ -315,6 +321,8 @@ fn empty(decl: &ast::Profile) -> Profile {
         data: None,
         input: None,
         output: None,
+        input_at: None,
+        output_at: None,
         prefix: None,
         prefixes: None,
         load: None,

@@ -13,6 +13,9 @@ pub struct Profile {
     pub data: Option<Data>,
     pub input: Option<(u32, u32)>,
     pub output: Option<(u32, u32)>,
+    /// where it says how long prompts and answers are
+    pub input_at: Option<Span>,
+    pub output_at: Option<Span>,
     /// tokens that a prompt begins with before its input, and shares with others
     pub prefix: Option<u32>,
     /// how many different prefixes there are
