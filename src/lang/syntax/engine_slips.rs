@@ -18,6 +18,7 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
             .or_else(|| line.uses()),
         "failure" => line.compared().or_else(|| line.pattern()),
         "env" => line.variable(),
+        "variables" => line.names(),
         "stop" => line.no_signal(),
         "ready" => line.deadline_first(),
         _ => None,
@@ -129,6 +130,19 @@ impl Line<'_> {
                 self.token.start..self.token.start + name.len(),
                 &right,
             )
+        })
+    }
+
+    /// `variables "OWN_" OWN_LOG, OWN_CACHE`
+    fn names(&self) -> Option<Hint> {
+        let upper = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+        let name = |w: &str| w.starts_with(|c: char| c.is_ascii_uppercase()) && w.chars().all(upper);
+        let all: Vec<&str> = self.rest.split([' ', '\t', ',']).filter(|w| !w.is_empty()).collect();
+        let bare = self.before.ends_with('"') && !all.is_empty() && all.iter().all(|w| name(w));
+        bare.then(|| {
+            let right = format!("[{}]", all.join(", "));
+            let help = format!("a list stands in square brackets: write `{right}`");
+            mend(help, self.token.start..self.token.start + self.rest.len(), right)
         })
     }
 

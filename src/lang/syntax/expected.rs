@@ -5,6 +5,7 @@ use std::ops::Range;
 use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
+use super::blocks::first_word;
 use super::grammar::{Grammar, Rule};
 use super::surplus::{NO_POWERS, is_power};
 use super::{examples, glued, hints, lacking, reordered, words};
@@ -314,10 +315,11 @@ pub(super) fn stop(rule: Rule, text: &str) -> Option<(usize, Vec<String>)> {
     Some(expectation(&error, at, text))
 }
 
-/// The words of the language that an expectation names: one in backquotes, or those in its parentheses.
+/// The words of the language that an expectation names: one in backquotes, or those that the phrases in its parentheses begin with.
 pub(super) fn named(expected: &str) -> impl Iterator<Item = &str> {
     let list = expected.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
-    list.unwrap_or(expected).split(", ").map(|word| word.trim_matches('`'))
+    let all = list.unwrap_or(expected).split(", ");
+    all.map(move |word| if list.is_some() { first_word(word) } else { word.trim_matches('`') })
 }
 
 fn within_word(text: &str, at: usize) -> bool {

@@ -7,8 +7,9 @@ use super::hints::Hint;
 use super::words::{ATTRIBUTES, TYPES};
 
 /// Lines, what is written in them, and the word that was meant where it is expected.
-const WORDS: [(&[&str], &[&str], &str); 5] = [
+const WORDS: [(&[&str], &[&str], &str); 6] = [
     (&["stop", "ready"], &["in", "after", "for", "under", "timeout"], "within"),
+    (&["refuses", "failure"], &["if", "where", "while"], "when"),
     (&["failure"], &["match", "contains", "has", "like", "matching"], "matches"),
     (&["flag"], &["use", "using", "needs", "takes"], "uses"),
     (&["maximize", "minimize", "require", "confirm", "curve"], &["at", "for"], "on"),

@@ -9,7 +9,7 @@ use super::lacking::lacks_flag;
 use super::signs::is_function;
 use super::tokens::{SEPARATORS, pieces};
 use super::twice::{blank, lines};
-use super::{another_sign, left_out, lexical, words};
+use super::{another_sign, left_out, lexical, round_lists, words};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{Diagnostic, Sink, Swap, short};
@@ -83,7 +83,10 @@ impl Statement<'_> {
     fn mended(&self) -> Option<(String, Diagnostic, Option<Swap>)> {
         let stop = self.chunk.stop(self.written())?;
         let in_place = |(mended, d): (String, Diagnostic)| (mended, d, None);
-        let one_token = || left_out::mended(self, stop).or_else(|| another_sign::mended(self, stop));
+        let one_token = || {
+            let sign = || another_sign::mended(self, stop).or_else(|| round_lists::mended(self, stop));
+            left_out::mended(self, stop).or_else(sign)
+        };
         let doubled = self.doubled(stop);
         // what is read further only may be another slip, which one token mends
         if doubled.as_ref().is_some_and(|(mended, _)| !self.chunk.reads(mended))

@@ -62,6 +62,7 @@ mod remedies;
 mod rename;
 mod reordered;
 mod reread;
+mod round_lists;
 mod several;
 mod side_by_side;
 mod signs;
