@@ -8,7 +8,7 @@ use pest::error::{Error, ErrorVariant, InputLocation};
 use super::blocks::first_word;
 use super::grammar::{Grammar, Rule};
 use super::surplus::{NO_POWERS, is_power};
-use super::{examples, glued, hints, lacking, reordered, words};
+use super::{examples, glued, half_names, hints, lacking, reordered, words};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{About, Diagnostic, Expected, did_you_mean, one_of, short};
@@ -146,6 +146,7 @@ fn before(
     comment_at(id, text, base, hint)
         .or_else(|| sign_before(id, text, base, token, hint))
         .or_else(|| path_before(id, text, base, token, hint))
+        .or_else(|| half_names::whole(id, text, base, token, hint))
         .or_else(|| word_before(id, text, base, token, hint))
 }
 

@@ -112,9 +112,11 @@ impl Line<'_> {
         forgotten.then(|| write(self.token.clone(), "when log"))
     }
 
-    /// `flag ratio float`, `unset max-model-len`
+    /// `flag ratio float`, `unset max-model-len`, `raw num-steps=8`, `publish alias=q`
     fn dashes(&self) -> Option<Hint> {
-        let behind = self.before == "flag" || self.before.ends_with("unset");
+        let word = self.before.rsplit([' ', '\t', '{', ':', '\n']).next().unwrap_or_default();
+        let sets = matches!(word, "raw" | "publish");
+        let behind = self.before == "flag" || self.before.ends_with("unset") || sets;
         let end = self.chunk[self.token.start..].find([' ', '\t', '\n', ',', '}', '=']);
         let end = end.map_or(self.chunk.len(), |n| self.token.start + n);
         let name = &self.chunk[self.token.start..end];
@@ -122,6 +124,17 @@ impl Line<'_> {
             && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
         if !behind || !plain || name == "env" {
             return None;
+        }
+        // `raw quick`: no sign says that it is one
+        if sets && !name.contains(['-', '_']) && !self.chunk[end..].starts_with('=') {
+            return None;
+        }
+        if sets {
+            let rest = &self.chunk[end..];
+            let value = &rest[..rest.find([' ', '\t', '\n', ',', '}', '[', '{', '"']).unwrap_or(rest.len())];
+            let open = if value == "=" { "…" } else { "" };
+            let help = format!("a flag is written with its dashes: write `{word} --{name}{value}{open}`");
+            return Some(mend(help, self.token.start..end, format!("--{name}")));
         }
         // `flag int 1..`: it lost its name
         if self.before == "flag" && TYPES.contains(&name) {

@@ -28,6 +28,7 @@ mod foreign_lines;
 mod glued;
 pub(in crate::lang) mod grammar;
 mod habits;
+mod half_names;
 mod head_slips;
 mod headless;
 mod heads;
