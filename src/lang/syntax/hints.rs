@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::at::number_at_end;
+use super::blocks::first_word;
 use super::{
     beyond, borrowed, conditions, engine_slips, examples, head_slips, lacking, lapses, meant_words, names,
     notations, number_slips, phrases, points, reasons, remedies, reordered, several, signs, slips, spaced,
@@ -112,8 +113,10 @@ fn rest_of_line(chunk: &str, token: &Range<usize>) -> Hint {
         let edit = Some((before.len()..token.start + rest.len(), String::new()));
         return Hint { help: format!("{ends}: remove the `{rest}`"), edit };
     }
-    // a number or a sign begins no line
-    if !rest.is_empty() && !rest.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '-' | '"')) {
+    // a number or a sign begins no line, nor does a word of no block
+    let first = first_word(rest);
+    let begins = rest.starts_with(['-', '"']) || !first.is_empty() && names::may_begin_a_line(first);
+    if !rest.is_empty() && !begins {
         let help = format!("{ends}: nothing more stands in it{}", after.replacen(", after", " behind", 1));
         return Hint { help, edit: None };
     }

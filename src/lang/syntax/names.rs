@@ -10,6 +10,7 @@ use super::words;
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{About, Diagnostic, Expected};
+use crate::lang::near::did_you_mean;
 use crate::lang::source::{FileId, Span};
 
 /// `engine "vLLM" = vllm { … }`: a title and no name. `at` is where the text begins in its file.
@@ -232,6 +233,19 @@ pub fn begins_a_setting(word: &str) -> bool {
     let settings =
         [words::STUDY_SETTINGS, words::STEP_SETTINGS, words::PROFILE_SETTINGS, words::ENGINE_SETTINGS];
     settings.iter().any(|s| s.contains(&word))
+}
+
+/// Whether a word begins a line somewhere, or is a slip of one that does.
+pub fn may_begin_a_line(word: &str) -> bool {
+    let lines = [
+        words::DECLARATIONS,
+        words::STUDY_SETTINGS,
+        words::STEP_SETTINGS,
+        words::PROFILE_SETTINGS,
+        words::ENGINE_SETTINGS,
+    ];
+    let known = || lines.iter().flat_map(|l| l.iter().copied());
+    known().any(|w| w == word) || did_you_mean(word, known()).is_some()
 }
 
 /// What may have stood at the head of the block that a line has lost, as a name that is broken. That of a study stands nowhere else.

@@ -13,6 +13,7 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
         .or_else(|| line.range())
         .or_else(|| line.gpu_hours())
         .or_else(|| line.trials())
+        .or_else(|| line.budget_of_each())
         .or_else(|| line.named_as_step())
         .or_else(|| line.picked())
         .or_else(|| line.over())
@@ -67,6 +68,23 @@ impl Line<'_> {
                 format!("a range to draw from is written `{} {right}`", self.before),
                 self.token.start..self.token.start + list.len() + 2,
                 &right,
+            )
+        })
+    }
+
+    /// `budget 60 trials per step`
+    fn budget_of_each(&self) -> Option<Hint> {
+        let of = self.rest.trim_start_matches("for").trim_start();
+        let each = ["per ", "each ", "every ", "in each "].iter().find_map(|w| of.strip_prefix(w))?;
+        let block = matches!(each, "step" | "track" | "study" | "engine" | "candidate" | "launch" | "run");
+        (self.first() == "budget" && self.end > "budget".len() && block).then(|| {
+            mend(
+                format!(
+                    "a budget counts for the block that it stands in, and each step or track may have its own: remove `{}`",
+                    self.rest
+                ),
+                self.end..self.token.start + self.rest.len(),
+                "",
             )
         })
     }
