@@ -126,7 +126,9 @@ impl Diagnostic {
             return self.suggest_one_of(&beside.iter().map(|n| written(n)).collect::<Vec<_>>());
         }
         let near = nearest(word, known);
-        if word.len() > 2 && (1..4).contains(&begun.len()) && !near.iter().any(|n| same_digits(word, n)) {
+        // of two letters each name is as near as many others, unless none is
+        let told = word.len() > 2 || word.len() > 1 && near.is_empty();
+        if told && (1..4).contains(&begun.len()) && !near.iter().any(|n| same_digits(word, n)) {
             return self.suggest_one_of(&begun);
         }
         match near.as_slice() {
