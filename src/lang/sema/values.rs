@@ -58,6 +58,17 @@ pub(super) fn without_unit(d: Diagnostic, n: &Number, dim: Dim, unit: Option<&st
     d.help(format!("write for example `{fixed}`"))
 }
 
+/// The units that there are, of one dimension alone where it is asked for.
+fn units_of(asked: Option<Dim>) -> String {
+    let fits = |u: &&&str| asked.is_none_or(|dim| units::unit(u).is_some_and(|(_, of)| of == dim));
+    let all: Vec<&str> = units::UNITS.iter().filter(fits).copied().collect();
+    match (asked, all.as_slice()) {
+        (None, _) | (_, []) => format!("units are {}", units::UNITS.join(", ")),
+        (_, [only]) => format!("give it in `{only}`"),
+        (_, several) => format!("the units here are {}", several.join(", ")),
+    }
+}
+
 /// The factor in a unit of bytes, which is all that a count takes of it.
 fn factor(unit: &str) -> &str {
     unit.strip_suffix('B').filter(|factor| ["k", "M", "Ki", "Mi", "Gi"].contains(factor)).unwrap_or("")
@@ -66,6 +77,11 @@ fn factor(unit: &str) -> &str {
 impl Checker<'_> {
     /// The number in base units and its dimension; an unknown unit is reported.
     pub fn quantity(&mut self, n: &Number) -> Option<(f64, Dim)> {
+        self.quantity_of(n, None)
+    }
+
+    /// The same where one dimension is asked for, so that only its units help.
+    fn quantity_of(&mut self, n: &Number, asked: Option<Dim>) -> Option<(f64, Dim)> {
         if let Some((scale, dim)) = units::unit(&n.unit) {
             let value = scale.apply(n.value);
             if value.is_finite() {
@@ -88,7 +104,7 @@ impl Checker<'_> {
                 Some(unit) => d.suggest(&format!("{}{unit}", n.value)),
                 None => d.label("unknown unit"),
             };
-            d.help(format!("units are {}", units::UNITS.join(", ")))
+            d.help(units_of(asked))
         } else {
             let d = match unit_slips::mended(&format!("{}{}", n.value, n.unit)) {
                 Some(fixed) => d.edit(n.span, fixed),
@@ -106,7 +122,7 @@ impl Checker<'_> {
 
     /// The same, with the unit that suggests itself there.
     fn number_in(&mut self, n: &Number, dim: Dim, what: &str, unit: Option<&str>) -> Option<f64> {
-        let (value, found) = self.quantity(n)?;
+        let (value, found) = self.quantity_of(n, Some(dim))?;
         if found == dim {
             return Some(value);
         }
