@@ -23,7 +23,17 @@ impl Files for Disk {
     fn read(&self, path: &str) -> Result<String, String> {
         read(Path::new(path))
     }
+
+    fn beside(&self, path: &str) -> Vec<String> {
+        let folder = Path::new(path).parent().filter(|p| !p.as_os_str().is_empty());
+        let entries = fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().take(MOST_BESIDE);
+        let names = entries.filter_map(|e| e.ok()?.file_name().into_string().ok());
+        names.filter(|name| Path::new(name).extension().is_some_and(|e| e == "plab")).collect()
+    }
 }
+
+/// Entries of a folder among which a name is looked for.
+const MOST_BESIDE: usize = 1000;
 
 /// The text of a file, or in words why there is none.
 pub fn read(path: &Path) -> Result<String, String> {

@@ -169,6 +169,11 @@ impl Sources {
 pub trait Files {
     /// The text of a file, or in words why it cannot be had.
     fn read(&self, path: &str) -> Result<String, String>;
+
+    /// Names of the study files in the folder of a path, where a name in it may be meant by another; in any order.
+    fn beside(&self, _path: &str) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// No files at all: for text that uses the standard library alone.

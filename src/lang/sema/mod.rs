@@ -94,6 +94,7 @@ mod unlisted;
 mod unmeasured;
 mod unplaced;
 mod unquoted;
+mod unread_files;
 mod unsets;
 mod untaken;
 mod unused;

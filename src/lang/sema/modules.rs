@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use foldhash::{HashMap, HashSet};
 
 use super::scope::{ItemRef, Kind, Module, declared_again, is_base_word, name_of, torn_heads};
+use super::unread_files::unreadable;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Sink};
 use crate::lang::source::{FileId, Files, Source, Sources, Span};
@@ -292,15 +293,8 @@ impl Modules {
                 Some(vec![index])
             }
             Err(why) => {
-                let message = format!("`{}` cannot be read: {why}", path.value);
-                let d = Diagnostic::new(Code::UnreadableFile, path.span, message).label("this file");
-                let bare = path.value.trim_end_matches(".plab");
-                sink.push(if bare.starts_with("std/") {
-                    d.help(format!("the standard library stands without quotes: write `{bare}`"))
-                        .edit(path.span, bare)
-                } else {
-                    d.help("the path is relative to the file that names it")
-                });
+                let from = trail.last().map_or("", String::as_str);
+                sink.push(unreadable(path, from, &full, &why, files));
                 None
             }
         }
