@@ -1,6 +1,8 @@
 //! Points, products and steps of which nothing can be measured, as rules or the number of GPUs exclude each candidate before anything
 //! runs. A rule may read two axes, so each combination that rules can tell apart is looked at, over each base that its step may have.
 
+mod told;
+
 use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt, HashSet};
@@ -11,18 +13,14 @@ use super::config::Config;
 use super::prepared::Prepared;
 use super::reach::{Offered, Reach};
 use super::refused::touched;
-use super::review::place;
-use crate::lang::codes::Code;
 use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Space, Step, Study};
-use crate::lang::source::Span;
 use crate::lang::{Diagnostic, Program};
+use told::once_for_each_reason;
 
 /// Combinations of one step that are looked at.
 const MOST_COMBINATIONS: usize = 2048;
 /// Steps that may decide on one's base; of what would have more, nothing is said.
 const MOST_DECIDING: usize = 64;
-/// What is added to a message and a help where a step behind changes what excludes something.
-const BY_ORDER: (&str, &str) = (" where it stands", "move the step behind the one that changes this");
 
 /// What is said of a study's points that cannot be; `budget` counts the configurations that may still be looked at.
 pub(super) fn unreachable<'a>(
@@ -71,33 +69,6 @@ pub(super) fn unreachable<'a>(
         study.steps.iter().zip(&found).flat_map(|(s, f)| alive(s, f.as_ref())).collect();
     let told = study.steps.iter().zip(&found).filter_map(|(s, f)| Some((s, f.as_ref()?)));
     once_for_each_reason(told.flat_map(|(step, found)| found.told(study, step, &alive)))
-}
-
-/// What one rule excludes, or an engine refuses for one reason, is one mistake, in however many points and steps.
-fn once_for_each_reason(found: impl Iterator<Item = Told>) -> Vec<Diagnostic> {
-    let mut out: Vec<Told> = Vec::new();
-    for Told { by, diagnostic } in found {
-        match out.iter_mut().find(|o| by.is_some() && o.by == by) {
-            Some(Told { diagnostic: first, .. }) => {
-                // of a step that the same rule excludes, the step
-                let places =
-                    std::iter::once(diagnostic.span).chain(diagnostic.related.iter().map(|(at, _)| *at));
-                let is_new =
-                    |at: &Span| *at != first.span && first.related.iter().all(|(known, _)| known != at);
-                if let Some(at) = places.into_iter().find(is_new) {
-                    first.related.push((at, "and this".to_owned()));
-                }
-            }
-            None => out.push(Told { by, diagnostic }),
-        }
-    }
-    out.into_iter().map(|told| told.diagnostic).collect()
-}
-
-/// A diagnostic, and the one thing that excludes what it is told of.
-struct Told {
-    by: Option<String>,
-    diagnostic: Diagnostic,
 }
 
 /// Whether a point changes what rules ask.
@@ -290,103 +261,4 @@ impl<'a> Search<'a, '_> {
 fn alive<'a>(step: &'a Step, found: Option<&Found<'a>>) -> Vec<Place<'a>> {
     let dead = |p: &Place| found.is_some_and(|f| f.dead.contains_key(p));
     step.space.points().into_iter().map(named).filter(|p| !dead(p)).collect()
-}
-
-/// The condition of the rule of this file that has such a name.
-fn excluding(study: &Study, by: Option<&str>) -> Option<Span> {
-    let rule = study.prune.iter().find(|r| Some(r.name.as_str()) == by)?;
-    (rule.span.file == study.span.file).then_some(rule.span)
-}
-
-impl Found<'_> {
-    fn told(&self, study: &Study, step: &Step, alive: &HashSet<Place>) -> Vec<Told> {
-        if self.nothing_of(&step.space) {
-            let (place, or) =
-                if self.nothing_anywhere(&step.space) { ("", "remove the step") } else { BY_ORDER };
-            let message = format!("no candidate of the step `{}` can be measured{place}", step.name);
-            return vec![self.all_excluded(message, &step.space, (study, step), or)];
-        }
-        let mut out = Vec::new();
-        self.terms(&step.space, (study, step), alive, &mut out);
-        out
-    }
-
-    /// Products that are dead as a whole are told of once, else each point.
-    fn terms(
-        &self,
-        space: &Space,
-        (study, step): (&Study, &Step),
-        alive: &HashSet<Place>,
-        out: &mut Vec<Told>,
-    ) {
-        match space {
-            Space::Product(factors) if factors.len() > 1 && self.nothing_of(space) => {
-                let mut axes: Vec<&str> = space.points().into_iter().map(|p| p.axis.as_str()).collect();
-                axes.dedup();
-                let product = axes.join(" * ");
-                let message =
-                    format!("no candidate of `{product}` can be measured in the step `{}`", step.name);
-                out.push(self.all_excluded(message, space, (study, step), &format!("take `{product}` out")));
-            }
-            Space::Sum(parts) | Space::Product(parts) => {
-                for part in parts {
-                    self.terms(part, (study, step), alive, out);
-                }
-            }
-            Space::Points(points) => {
-                let dead = points.iter().filter(|p| !alive.contains(&named(p)));
-                out.extend(dead.filter_map(|p| Some((p, self.dead.get(&named(p))?))).map(
-                    |(p, Excluded { by, why })| {
-                        let (standing, or) = if self.anywhere.contains(&named(p)) {
-                            ("", "mend what excludes it")
-                        } else {
-                            BY_ORDER
-                        };
-                        let message =
-                            format!("the point `{}` of `{}` can never be measured{standing}", p.name, p.axis);
-                        let d = Diagnostic::new(Code::Unreachable, place(p, step), message)
-                            .label(if standing.is_empty() { "always excluded" } else { "excluded" });
-                        let d = match excluding(study, by.as_deref()) {
-                            Some(rule) => d.related(rule, "by this rule"),
-                            None => d,
-                        };
-                        let d = d.help(format!("{why}; take the point out, or {or}"));
-                        Told { by: by.clone(), diagnostic: d }
-                    },
-                ));
-            }
-        }
-    }
-
-    /// Where what excludes them stands: a rule, else the first point of them.
-    fn all_excluded(&self, message: String, space: &Space, (study, step): (&Study, &Step), or: &str) -> Told {
-        let first = space.points().into_iter().find_map(|p| Some((p, self.dead.get(&named(p))?)));
-        let why = first.map(|(_, e)| format!(" ({})", e.why)).unwrap_or_default();
-        let by = first.and_then(|(_, e)| e.by.clone());
-        let at = match excluding(study, by.as_deref()) {
-            Some(rule) => (rule, "excludes all of them"),
-            None => first
-                .map_or((step.span, "all are excluded"), |(p, _)| (place(p, step), "excluded, as all are")),
-        };
-        let d = Diagnostic::new(Code::Unreachable, at.0, message).label(at.1);
-        let d = if at.0 == step.span { d } else { d.related(step.span, "in this step") };
-        Told { by, diagnostic: d.help(format!("mend what excludes them{why}, or {or}")) }
-    }
-
-    fn nothing_of(&self, space: &Space) -> bool {
-        nothing(space, &|place| self.dead.contains_key(place))
-    }
-
-    fn nothing_anywhere(&self, space: &Space) -> bool {
-        nothing(space, &|place| self.anywhere.contains(place))
-    }
-}
-
-/// Whether a space has no candidate where some points are dead.
-fn nothing(space: &Space, is_dead: &dyn Fn(&Place<'_>) -> bool) -> bool {
-    match space {
-        Space::Points(points) => points.iter().all(|p| is_dead(&named(p))),
-        Space::Sum(parts) => parts.iter().all(|p| nothing(p, is_dead)),
-        Space::Product(parts) => parts.iter().any(|p| nothing(p, is_dead)),
-    }
 }
