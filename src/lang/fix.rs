@@ -17,6 +17,7 @@ use super::effort::Effort;
 use super::hidden::hidden_by;
 use super::made::{Made, Making};
 use super::numbering::Numbering;
+use super::retold::tell_once;
 use super::sema::values_of_what_is_not_to_set;
 use super::source::FileId;
 use super::stand_ins;
@@ -136,7 +137,8 @@ impl State {
         if !keeps_comments(&self.text, &text) {
             return None;
         }
-        let found = effort.read(&text)?;
+        let mut found = effort.read(&text)?;
+        tell_once(&mut found);
         let places: HashSet<_> = fixes.iter().map(|f| (f.code, f.span)).collect();
         let mut hidden = self.hidden.clone();
         hidden.retain_mut(|d| {
