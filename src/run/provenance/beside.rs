@@ -317,8 +317,8 @@ mod tests {
             "run.sh",
             "#!/bin/sh\n[ -e stop ] || (env -i sh -c 'cd /; tmp=1; usr=2; etc=3' &)\n",
         )]);
-        let ground = super::super::scripts::Ground { study_dir: dir.0.path(), path: "/usr/bin:/bin" };
-        let start = super::super::scripts::Start::File(dir.0.path().join("run.sh"), false);
+        let ground = super::super::starts::Ground { study_dir: dir.0.path(), path: "/usr/bin:/bin" };
+        let start = super::super::starts::Start::File(dir.0.path().join("run.sh"), false);
         let said = super::super::scripts::said_by(&[start], &ground);
         assert!(said.modules.contains(Path::new("/")), "{said:?}");
         let words = ["run.sh".to_owned()];

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::python::{Python, normal};
+use super::starts::{Ground, starts};
 use super::{beside, boxes, console, elf, environments, loose, prefix, scripts};
 use crate::disk;
 use crate::lang::sema::program::{BoxRuntime, Engine, Via};
@@ -68,8 +69,8 @@ fn look(engine: &Engine, search: &Search, study_dir: &Path) -> Option<Installed>
     if behind {
         add_shared(&program, search, &mut libraries);
     }
-    let ground = scripts::Ground { study_dir, path };
-    let mut said = scripts::said_by(&scripts::starts(words, &ground), &ground);
+    let ground = Ground { study_dir, path };
+    let mut said = scripts::said_by(&starts(words, &ground), &ground);
     said.modules.extend(python_path(engine, study_dir));
     for python in python.iter().chain(&environments::led_to(said.paths.iter(), path)) {
         add_python(python, search, &mut libraries);

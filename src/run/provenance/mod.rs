@@ -4,6 +4,7 @@
 mod answers;
 mod as_measured;
 mod asked;
+mod before;
 mod beside;
 mod blamed;
 mod boxes;
@@ -53,6 +54,7 @@ mod spelled;
 mod speller;
 mod stamps;
 mod standing;
+mod starts;
 mod states;
 mod uses;
 mod variants;

@@ -1,7 +1,7 @@
 //! Commands that only run what stands behind them (`env A=1 python …`, `taskset -c 0,1 python …`): the program is the one behind.
 
-use super::scripts::base;
 use super::shell::{RUNNERS, assigned};
+use super::starts::base;
 
 /// Their options that have a value in a word of its own, and how many words stand before the program that are no options.
 fn grammar(runner: &str) -> (&'static [&'static str], usize) {

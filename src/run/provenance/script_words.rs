@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::named::{looks_like_a_file, may_be_shown, path_of, shown};
-use super::scripts::{MAKE, ON_PATH, Reader, base, is_of_system, is_shell};
+use super::scripts::{Reader, is_of_system};
 use super::shell::{KEYWORDS, MAKERS, RUNNERS, Word, assigned, commands, defaulted, first_of, rest_of};
+use super::starts::{MAKE, ON_PATH, base, is_shell};
 use super::uses::{Use, use_of};
 use super::{globs, states};
 use crate::disk;

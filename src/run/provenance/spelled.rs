@@ -14,11 +14,11 @@ use super::lexicon::parts;
 use super::listing::{Listed, Listing};
 use super::named::{path_of, shown};
 use super::prefix::behind;
-use super::scripts;
 use super::speller::{
     Speller, is_own_text, is_program, is_spelled, may_be_own, said_by, speller, values_given, words_given,
 };
 use super::standing::Standing;
+use super::starts;
 use super::walk::is_of_others;
 use crate::journal::{Conditions, History, Moved, Opened, RunRecord, Spelled};
 use crate::plan::Config;
@@ -245,10 +245,10 @@ impl Standing<'_> {
     /// The files among a command's words, each with whether it is run.
     fn scripts(&self, serve: &str) -> BTreeMap<PathBuf, bool> {
         let words = shell_words::split(serve).unwrap_or_default();
-        let starts = scripts::starts(&words, &self.words.ground()).into_iter();
+        let starts = starts::starts(&words, &self.words.ground()).into_iter();
         let first = behind(&words).first().and_then(|first| self.words.ground().program(first));
         let file = |start| {
-            let scripts::Start::File(path, is_read) = start else { return None };
+            let starts::Start::File(path, is_read) = start else { return None };
             let is_run = is_read || first.as_ref() == Some(&path);
             Some((path, is_run))
         };

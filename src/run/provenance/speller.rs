@@ -11,7 +11,8 @@ use super::lexicon::{Lexicon, parts};
 use super::listing::Listed;
 use super::named::{PLACES, shown};
 use super::opened::is_log;
-use super::scripts::{self, is_of_system};
+use super::scripts::is_of_system;
+use super::starts;
 use super::uses::{Use, use_of};
 use super::{elf, inherited, quoted};
 use crate::disk;
@@ -129,7 +130,7 @@ pub fn is_own_text(path: &Path, text: &str) -> bool {
 pub fn is_program(path: &Path, text: &str) -> bool {
     let first = text.lines().next().unwrap_or_default();
     let ending = path.extension().and_then(|end| end.to_str());
-    scripts::is_of_shell(first, ending) || quoted::is_program(first, ending) || is_makefile(path)
+    starts::is_of_shell(first, ending) || quoted::is_program(first, ending) || is_makefile(path)
 }
 
 fn is_makefile(path: &Path) -> bool {

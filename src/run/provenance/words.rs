@@ -9,7 +9,8 @@ use std::sync::Arc;
 use super::beside::text_of;
 use super::build::{Search, within};
 use super::named::Named;
-use super::scripts::{Ground, Said, Start};
+use super::scripts::Said;
+use super::starts::{self, Ground, Start};
 use super::{beside, configs, contents, globs, homes, named, prefix, scripts, states, whereabouts};
 use crate::hub;
 use crate::lang::Program;
@@ -93,7 +94,7 @@ impl<'a> Words<'a> {
 
     /// What the scripts of a command name, and the modules that its serve line leads to.
     fn said(&self, command: &[String], serve: &str) -> Arc<Said> {
-        let starts = (scripts::starts(command, &self.ground()), serve.to_owned());
+        let starts = (starts::starts(command, &self.ground()), serve.to_owned());
         if let Some(known) = self.said.borrow().get(&starts) {
             return known.clone();
         }
@@ -145,7 +146,7 @@ impl<'a> Words<'a> {
             None => self
                 .model(word)
                 .filter(|_| hub::is_name(word))
-                .or_else(|| contents::identity(&scripts::program(word, &self.ground())?))
+                .or_else(|| contents::identity(&starts::program(word, &self.ground())?))
                 .or_else(|| states::identity(word, self.study_dir))
                 .or_else(|| whereabouts::identity(word, self.study_dir))
                 .or_else(|| globs::identity(word, self.study_dir)),
@@ -157,7 +158,7 @@ impl<'a> Words<'a> {
     /// The file that a word stands for here, if it stands for one.
     pub(super) fn file_of(&self, word: &str) -> Option<PathBuf> {
         let path = named::path_of(word, self.study_dir).filter(|path| path.is_file());
-        path.or_else(|| scripts::program(word, &self.ground()))
+        path.or_else(|| starts::program(word, &self.ground()))
     }
 
     /// Hashes over the lines of a file, those of what is secret in words that say nothing; one over all that a name stands for where it
