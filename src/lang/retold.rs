@@ -15,11 +15,13 @@ pub(super) fn tell_once(found: &mut Vec<Diagnostic>) {
     let names: Vec<(Span, Option<String>)> =
         found.iter().filter(|d| is_of_nobody(d)).map(|d| (d.span, d.help.clone())).collect();
     let mut told = Vec::new();
-    for d in found.iter_mut().filter(|d| d.code == Code::Unexpected && !d.edits.is_empty()) {
-        if let Some((at, help)) = names.iter().find(|(at, _)| *at == d.span) {
+    for d in found.iter_mut().filter(|d| d.code == Code::Unexpected) {
+        let Some((at, help)) = names.iter().find(|(at, _)| *at == d.span) else { continue };
+        told.push(*at);
+        // else it is told so already
+        if !d.edits.is_empty() {
             d.edits.clear();
             d.help.clone_from(help);
-            told.push(*at);
         }
     }
     found.retain(|d| !(is_of_nobody(d) && told.contains(&d.span)));

@@ -49,7 +49,9 @@ enum Reading {
 
 fn each_way(text: &str, found: &[Diagnostic], open: &[Option<Ways>], effort: &Effort<'_>) -> Reading {
     let most = open.iter().flatten().map(Vec::len).max().unwrap_or_default();
-    let mut readings: Vec<Vec<Diagnostic>> = Vec::new();
+    let mut readings: Vec<(usize, Vec<Diagnostic>)> = Vec::new();
+    // what was taken out in the one way that there is may have been what a rule was for
+    let is_sure = open.iter().flatten().all(|ways| ways.len() > 1);
     for way in 0..most {
         let there: Vec<Diagnostic> =
             found.iter().zip(open).map(|(d, ways)| with_way(d, ways.as_ref(), way)).collect();
@@ -71,12 +73,14 @@ fn each_way(text: &str, found: &[Diagnostic], open: &[Option<Ways>], effort: &Ef
             d.code == Code::Unreachable
                 && second.map(|f| &text[f.span.line_in(text).range()]).any(|line| hangs_on(line, d, &next))
         };
-        let told = new.into_iter().filter(|d| is_told(d) && !is_open(d) && !is_of_way(&next, d, &step));
+        let is_meant = |d: &Diagnostic| is_told(d) || is_sure && is_of_rules(d);
+        let more = new.iter().filter(|d| d.is_error() && !is_meant(d)).count();
+        let told = new.into_iter().filter(|d| is_meant(d) && !is_open(d) && !is_of_way(&next, d, &step));
         let told: Vec<Diagnostic> = told.map(|d| in_place(d, std::slice::from_ref(&step))).collect();
-        if told.is_empty() {
+        if told.is_empty() && more == 0 {
             return Reading::Sure(told);
         }
-        readings.push(told);
+        readings.push((more, told));
     }
     Reading::Sure(in_all(readings))
 }
@@ -90,8 +94,11 @@ fn hangs_on(line: &str, d: &Diagnostic, text: &str) -> bool {
     !reads(d.span) && d.related.iter().any(|(at, _)| reads(*at))
 }
 
-/// What all readings find. One that brings more engines that are too large than another is nobody's.
-fn in_all(mut readings: Vec<Vec<Diagnostic>>) -> Vec<Diagnostic> {
+/// What all readings find. One that brings more errors than another, or more engines that are too large, is nobody's.
+fn in_all(readings: Vec<(usize, Vec<Diagnostic>)>) -> Vec<Diagnostic> {
+    let fewest = readings.iter().map(|(errors, _)| *errors).min().unwrap_or_default();
+    let mut readings: Vec<_> =
+        readings.into_iter().filter(|(errors, _)| *errors == fewest).map(|(_, told)| told).collect();
     let too_large = |told: &Vec<Diagnostic>| told.iter().filter(|d| d.code == Code::TooManyGpus).count();
     let least = readings.iter().map(too_large).min().unwrap_or_default();
     readings.retain(|told| too_large(told) == least);
@@ -141,8 +148,12 @@ fn is_of_way(text: &str, d: &Diagnostic, step: &Step) -> bool {
             .any(|c| if c.new.is_empty() { around(c.new.start) } else { touches(d, &word_at(text, &c.new)) })
 }
 
-/// What stands where it is told of, whatever else is mended. That a rule never fires, or that something is used nowhere, may be so because
-/// of what was taken out.
+/// What is doubted of rules. Of what was taken out in one way alone one may have been about.
+fn is_of_rules(d: &Diagnostic) -> bool {
+    matches!(d.code, Code::NeverFires | Code::AlwaysFires)
+}
+
+/// What stands where it is told of, whatever else is mended. That something is used nowhere may be so because of what was taken out.
 fn is_told(d: &Diagnostic) -> bool {
     matches!(
         d.code,
@@ -157,5 +168,9 @@ fn is_told(d: &Diagnostic) -> bool {
             | Code::UnknownPoint
             | Code::FlagTwice
             | Code::TooManyGpus
+            | Code::BadFlagValue
+            | Code::GpusUnstated
+            | Code::WrongLoad
+            | Code::TooLong
     )
 }

@@ -28,6 +28,8 @@ pub(super) fn may_have(d: &Diagnostic) -> bool {
             | Code::ListOutsideAxis
             | Code::MissingInStudy
             | Code::WrongKind
+            | Code::UnknownName
+            | Code::MissingUnit
     );
     known && d.is_error() && d.edits.is_empty() && is_here(d.span)
 }
@@ -47,10 +49,14 @@ pub(super) fn ways(text: &str, d: &Diagnostic) -> Option<Ways> {
             Some(vec![vec![put(d.span, other)]])
         }
         Code::DeclaredTwice => value_twice(text, d.span),
-        Code::BadFlagValue if line.starts_with('-') => a_number(text, d),
+        Code::BadFlagValue if line.starts_with('-') || line.starts_with("engine ") => a_value(text, d),
         Code::UnknownParam => a_param(text, d.span),
         Code::UnknownMetric if aims(line) => Some(measures(d.span)),
-        Code::Dimension if line.starts_with("metric ") => body(text, d.span).map(measures),
+        Code::Dimension | Code::UnknownMetric if line.starts_with("metric ") => {
+            body(text, d.span).map(any_measures)
+        }
+        Code::Dimension | Code::UnknownMetric | Code::MissingUnit => comparison(text, d.span),
+        Code::UnknownName if line.starts_with("profile ") => parent(text, d.span),
         Code::StepEmpty if text[d.span.range()].starts_with("vary ") => vary_twice(text, d.span),
         Code::TrackBorder => start(text, d.span),
         Code::ListOutsideAxis if line.starts_with("axis ") => one_value(text, d.span),
@@ -82,6 +88,74 @@ fn measures(place: Span) -> Ways {
     vec![vec![put(place, "total_tps")], vec![put(place, "p50(ttft)")]]
 }
 
+/// One of each dimension that metrics mostly have.
+fn any_measures(place: Span) -> Ways {
+    let mut all = measures(place);
+    all.push(vec![put(place, "p50(ttft) / p50(tpot)")]);
+    all
+}
+
+/// A comparison of a condition, with one in its place of which nobody knows whether it holds.
+fn comparison(text: &str, at: Span) -> Option<Ways> {
+    let (start, calls) = begins(text, at.range().start)?;
+    let end = ends(text, at.range().end, calls);
+    Some(vec![vec![put(here(start, end), "failed <= 3")]])
+}
+
+/// Where the comparison around a place begins, and how many calls are open there.
+fn begins(text: &str, at: usize) -> Option<(usize, usize)> {
+    let (mut closed, mut calls) = (0_usize, 0);
+    for (i, c) in text[..at].char_indices().rev() {
+        let behind = &text[i + c.len_utf8()..];
+        match c {
+            ')' => closed += 1,
+            '(' if closed > 0 => closed -= 1,
+            '(' if text[..i].ends_with(|c: char| c.is_ascii_alphanumeric()) => calls += 1,
+            '(' => return Some((i + 1, calls)),
+            ' ' | '\n' if closed == 0 => {
+                let word = text[..i].rsplit([' ', '\n', '(']).next().unwrap_or_default();
+                if ["and", "or", "when", "require"].contains(&word) {
+                    return Some((at - behind[..at - i - 1].trim_start().len(), calls));
+                }
+            }
+            '{' | '}' | '"' | '='
+                if c != '=' || !text[..i].ends_with(['<', '>', '=', '!']) && !behind.starts_with('=') =>
+            {
+                return None;
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Where it ends.
+fn ends(text: &str, at: usize, mut calls: usize) -> usize {
+    let mut open = 0_usize;
+    for (i, c) in text[at..].char_indices() {
+        let before = |word: &str| text[at + i..].trim_start().starts_with(word);
+        match c {
+            '(' => open += 1,
+            ')' if open > 0 => open -= 1,
+            ')' if calls > 0 => calls -= 1,
+            ')' | '{' | '\n' | '#' => return at + text[at..at + i].trim_end().len(),
+            ' ' if open == 0
+                && ["and ", "or ", "on ", "after ", "and\n", "or\n"].iter().any(|w| before(w)) =>
+            {
+                return at + i;
+            }
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// A profile without the one that it derives from.
+fn parent(text: &str, at: Span) -> Option<Ways> {
+    let start = text[..at.range().start].trim_end().strip_suffix('=')?.trim_end().len();
+    Some(vec![vec![put(here(start, at.range().end), "")]])
+}
+
 /// What a metric is made of.
 fn body(text: &str, at: Span) -> Option<Span> {
     let line = at.line_in(text).range();
@@ -99,16 +173,24 @@ fn value_twice(text: &str, at: Span) -> Option<Ways> {
     in_list.then(|| vec![vec![put(here(comma, place.end), "")]])
 }
 
-/// A flag of an engine with a word for its number: without it, with the least and with a big one.
-fn a_number(text: &str, d: &Diagnostic) -> Option<Ways> {
-    if !d.message.ends_with("is not a number") {
+/// A flag of an engine with a value that it does not take: without it; with a small number and with a big one in the place of a word,
+/// with the first and the last of its choices in the place of what is none.
+fn a_value(text: &str, d: &Diagnostic) -> Option<Ways> {
+    let values: Vec<&str> = if d.message.ends_with("is not a number") {
+        vec!["1", "1000000"]
+    } else if d.message.ends_with("is none of the choices") {
+        let choices = d.help.as_deref()?.strip_prefix("it takes one of ")?;
+        let mut all = choices.split(", ");
+        [all.next(), all.last()].into_iter().flatten().collect()
+    } else {
         return None;
-    }
+    };
     let place = d.span.range();
     let start = text[..place.start].trim_end_matches(|c: char| !c.is_whitespace()).len();
     let whole = here(start, place.end);
     text[whole.range()].starts_with('-').then_some(())?;
-    Some(vec![vec![put(whole, "")], vec![put(d.span, "1")], vec![put(d.span, "1000000")]])
+    let with = values.into_iter().map(|value| vec![put(d.span, value)]);
+    Some(std::iter::once(vec![put(whole, "")]).chain(with).collect())
 }
 
 /// A param that is declared, in the place of one that is not.
