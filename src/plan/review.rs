@@ -62,12 +62,20 @@ pub fn reviewed(mut analysis: Analysis) -> Analysis {
     without_unused_axes(&analysis, &mut found);
     without_what_errors_leave_open(&mut analysis, &mut found);
     with_their_gpus(&mut analysis, &mut found);
+    without_signs_told(&analysis, &mut found);
     if !found.is_empty() {
         analysis.diagnostics.extend(found);
         in_place_of_another(&mut analysis.diagnostics, &analysis.modules);
         sort(&mut analysis.diagnostics);
     }
     analysis
+}
+
+/// `require total_tps <= 0.9 * baseline.total_tps`: that the sign is turned says more than that the baseline does not meet it.
+fn without_signs_told(analysis: &Analysis, found: &mut Vec<Diagnostic>) {
+    let turned =
+        |d: &Diagnostic| analysis.diagnostics.iter().any(|o| o.code == Code::WrongWay && o.span == d.span);
+    found.retain(|d| d.code != Code::Impossible || !turned(d));
 }
 
 pub(super) fn review(program: &Program) -> Vec<Diagnostic> {

@@ -97,9 +97,14 @@ impl Checker<'_> {
             return;
         }
         let does = if asks.keeps() { "keeps only what is worse" } else { "prunes what is better" };
-        let message = format!("this {does}: {}", worst(metric));
+        // `1tok / p50(tpot)`
+        let against = Some(growth) != of_metric(metric).or(Some(Growth::Better));
+        let why = if against { format!("it falls as `{metric}` grows") } else { worst(metric).to_owned() };
+        let message = format!("this {does}: {why}");
         let d = Diagnostic::new(Code::WrongWay, written.span, message).label("the other way round?");
-        let (sign, what) = (if above { "<" } else { ">" }, spelled(side, metric));
+        let (sign, plain) = (if above { "<" } else { ">" }, spelled(side, metric));
+        let what =
+            if against { named(if std::ptr::eq(side, &**left) { l } else { r }) } else { plain };
         self.sink.push(d.help(format!("turn the sign: `{}`", asks.line(&format!("{what} {sign} …")))));
     }
 }
@@ -156,6 +161,14 @@ fn spelled(side: &Expr, metric: &str) -> String {
         }
     });
     found.unwrap_or_else(|| if metric == "goodput" { "goodput(…)".to_owned() } else { metric.to_owned() })
+}
+
+/// The side of a comparison as it reads in a help where no metric says it.
+fn named(written: &ast::Expr) -> String {
+    match &written.kind {
+        ExprKind::Call { owner: None, name, args: None } => name.value.clone(),
+        _ => "…".to_owned(),
+    }
 }
 
 /// What growing says of an expression, if that is certain whatever is measured.
