@@ -30,6 +30,7 @@ pub(super) fn may_have(d: &Diagnostic) -> bool {
             | Code::WrongKind
             | Code::UnknownName
             | Code::MissingUnit
+            | Code::Unexpected
     );
     known && d.is_error() && d.edits.is_empty() && is_here(d.span)
 }
@@ -48,7 +49,7 @@ pub(super) fn ways(text: &str, d: &Diagnostic) -> Option<Ways> {
             let [other] = d.suggested.as_slice() else { return None };
             Some(vec![vec![put(d.span, other)]])
         }
-        Code::DeclaredTwice => value_twice(text, d.span),
+        Code::DeclaredTwice => value_twice(text, d.span).or_else(|| point_twice(text, d.span)),
         Code::BadFlagValue if line.starts_with('-') || line.starts_with("engine ") => a_value(text, d),
         Code::UnknownParam => a_param(text, d.span),
         Code::UnknownMetric if aims(line) => Some(measures(d.span)),
@@ -57,6 +58,9 @@ pub(super) fn ways(text: &str, d: &Diagnostic) -> Option<Ways> {
         }
         Code::Dimension | Code::UnknownMetric | Code::MissingUnit => comparison(text, d.span),
         Code::UnknownName if line.starts_with("profile ") => parent(text, d.span),
+        Code::UnknownName => base(text, d.span),
+        Code::BadFlagValue => two_units(d),
+        Code::Unexpected => in_a_step(text, d),
         Code::StepEmpty if text[d.span.range()].starts_with("vary ") => vary_twice(text, d.span),
         Code::TrackBorder => start(text, d.span),
         Code::ListOutsideAxis if line.starts_with("axis ") => one_value(text, d.span),
@@ -150,6 +154,36 @@ fn ends(text: &str, at: usize, mut calls: usize) -> usize {
     text.len()
 }
 
+/// A step from nowhere else, and from each engine.
+fn base(text: &str, at: Span) -> Option<Ways> {
+    let start = text[..at.range().start].trim_end().strip_suffix(" from")?.len();
+    let mut all = each_engine(text, |name| put(at, name))?;
+    all.push(vec![put(here(start, at.range().end), "")]);
+    Some(all)
+}
+
+/// `32K`, which may be `32Ki` or `32k`.
+fn two_units(d: &Diagnostic) -> Option<Ways> {
+    let (_, meant) = d.message.split_once(" has an unknown unit; write ")?;
+    let (one, other) = meant.split_once(" or ")?;
+    Some(vec![vec![put(d.span, one)], vec![put(d.span, other)]])
+}
+
+/// What of a step's words changes no candidate: why it picks, and how it goes through them; and a comma between its axes.
+fn in_a_step(text: &str, d: &Diagnostic) -> Option<Ways> {
+    let help = d.help.as_deref()?;
+    let end = d.span.range().end;
+    if help.starts_with("a pick says why") {
+        Some(vec![vec![put(here(end, end), " because \"…\"")]])
+    } else if help.starts_with("write `grid`, ") {
+        Some(vec![vec![put(d.span, "grid")]])
+    } else if &text[d.span.range()] == "," && help.starts_with("every pair is ") {
+        Some(vec![vec![put(d.span, " *")], vec![put(d.span, " +")]])
+    } else {
+        None
+    }
+}
+
 /// A profile without the one that it derives from.
 fn parent(text: &str, at: Span) -> Option<Ways> {
     let start = text[..at.range().start].trim_end().strip_suffix('=')?.trim_end().len();
@@ -171,6 +205,14 @@ fn value_twice(text: &str, at: Span) -> Option<Ways> {
     let comma = before.strip_suffix(',')?.len();
     let in_list = text[place.end..].trim_start().starts_with([',', ']']);
     in_list.then(|| vec![vec![put(here(comma, place.end), "")]])
+}
+
+/// The second of two points of one name, with a name of its own.
+fn point_twice(text: &str, at: Span) -> Option<Ways> {
+    let place = at.range();
+    let is_point = text[..place.start].trim_end().ends_with([',', '{'])
+        && text[place.end..].trim_start_matches(' ').starts_with([':', '"']);
+    is_point.then(|| vec![vec![put(at, &format!("{}_again", &text[place]))]])
 }
 
 /// A flag of an engine with a value that it does not take: without it; with a small number and with a big one in the place of a word,

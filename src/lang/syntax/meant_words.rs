@@ -90,10 +90,10 @@ impl Line<'_> {
         })
     }
 
-    /// `vary engine{one, two}`
+    /// `vary engine{one, two}`, `axis engines = engine{one, two}`
     fn braced_picks(&self) -> Option<Hint> {
         let glued = self.chunk[..self.token.start].ends_with(|c: char| c.is_ascii_alphanumeric());
-        if self.word != "{" || !glued || !matches!(self.first, "vary" | "pick") {
+        if self.word != "{" || !glued || !matches!(self.first, "vary" | "pick" | "axis") {
             return None;
         }
         let (inner, _) = self.chunk[self.token.end..].split_once('}')?;
