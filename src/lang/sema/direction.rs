@@ -103,7 +103,7 @@ impl Checker<'_> {
         let message = format!("this {does}: {why}");
         let d = Diagnostic::new(Code::WrongWay, written.span, message).label("the other way round?");
         let (sign, plain) = (if above { "<" } else { ">" }, spelled(side, metric));
-        let what = if against { named(if std::ptr::eq(side, &**left) { l } else { r }) } else { plain };
+        let what = if against { named(if std::ptr::eq(side, left.as_ref()) { l } else { r }) } else { plain };
         self.sink.push(d.help(format!("turn the sign: `{}`", asks.line(&format!("{what} {sign} …")))));
     }
 }
