@@ -65,8 +65,16 @@ impl Checker<'_> {
         None
     }
 
-    /// `adopt gain >= 1` asks for twice as much: whoever means that says `100%`. `None` after saying so.
+    /// `adopt gain >= 1` asks for twice as much: whoever means that says `100%`. `None` after saying so. More than that no flag brings.
     pub(super) fn adopts_share(&mut self, n: &Number) -> Option<()> {
+        if n.unit == "%" && n.value > 100.0 * DOUBLED && n.value <= 1000.0 {
+            let message = format!("hardly anything gains `{}%`, so that nothing is adopted", n.value);
+            let d = Diagnostic::new(Code::Implausible, n.span, message).label("more than twice the base");
+            let likely = round(n.value / 100.0);
+            self.sink.push(d.help(format!(
+                "the least gain that is worth a change stands here, for example `adopt gain >= {likely}%`"
+            )));
+        }
         if !n.unit.is_empty() {
             return Some(());
         }
