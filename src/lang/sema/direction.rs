@@ -98,7 +98,7 @@ impl Checker<'_> {
         }
         let does = if asks.keeps() { "keeps only what is worse" } else { "prunes what is better" };
         // `1tok / p50(tpot)`
-        let against = Some(growth) != of_metric(metric).or(Some(Growth::Better));
+        let against = growth != of_metric(metric).unwrap_or(Growth::Better);
         let why = if against { format!("it falls as `{metric}` grows") } else { worst(metric).to_owned() };
         let message = format!("this {does}: {why}");
         let d = Diagnostic::new(Code::WrongWay, written.span, message).label("the other way round?");

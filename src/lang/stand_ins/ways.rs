@@ -156,10 +156,9 @@ fn ends(text: &str, at: usize, mut calls: usize) -> usize {
 
 /// A step from nowhere else, and from each engine.
 fn base(text: &str, at: Span) -> Option<Ways> {
-    let start = text[..at.range().start].trim_end().strip_suffix(" from")?.len();
-    let mut all = each_engine(text, |name| put(at, name))?;
-    all.push(vec![put(here(start, at.range().end), "")]);
-    Some(all)
+    let nowhere = start(text, at)?;
+    let engines = each_engine(text, |name| put(at, name))?;
+    Some(engines.into_iter().chain(nowhere).collect())
 }
 
 /// `32K`, which may be `32Ki` or `32k`.

@@ -68,14 +68,12 @@ pub fn asks_for_its_place(text: &str) -> bool {
 
 /// The links in these directories whose names a text says, also within what it puts a name together of: `f"{Path('current').resolve()}"`.
 pub fn links_said_by(text: &str, dirs: &[PathBuf]) -> Vec<String> {
-    let all =
-        dirs.iter().flat_map(|dir| fs::read_dir(dir).into_iter().flatten().flatten().take(MOST_ENTRIES));
-    let links = all.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
-    links
-        .filter_map(|link| link.file_name().into_string().ok())
-        .filter(|name| says(text, name))
-        .take(MOST)
-        .collect()
+    let of_dir = |dir: &PathBuf| {
+        let names = entries(dir).into_iter().filter_map(|name| name.into_string().ok());
+        let links = names.filter(|name| says(text, name) && dir.join(name).is_symlink());
+        links.collect::<BTreeSet<String>>()
+    };
+    dirs.iter().flat_map(of_dir).take(MOST).collect()
 }
 
 impl<'t> Leads<'t> {
@@ -190,17 +188,14 @@ fn whole(literals: &[Literal<'_>], bases: &[PathBuf]) -> Vec<PathBuf> {
         let parts = if l.text.starts_with('@') { 2 } else { 1 };
         format!("node_modules/{}", l.text.split('/').take(parts).collect::<Vec<_>>().join("/"))
     });
-    let here = |name: String| bases.iter().map(move |base| joined(base, &name)).collect::<Vec<_>>();
     // the nearest above is taken, as where workspaces share theirs
     let nearest = |base: &PathBuf, name: &str| {
-        let above = base.ancestors().take(MOST_ABOVE).map(|dir| dir.join(name));
-        above.filter(|dir| dir.is_dir()).take(1).collect::<Vec<_>>()
+        base.ancestors().take(MOST_ABOVE).map(|dir| dir.join(name)).find(|dir| dir.is_dir())
     };
-    let packages: BTreeSet<PathBuf> = packages
-        .flat_map(|name| bases.iter().flat_map(move |base| nearest(base, &name)).collect::<Vec<_>>())
-        .collect();
-    let models: BTreeSet<PathBuf> = models.flat_map(here).collect();
-    let dirs = models.into_iter().chain(packages);
+    let (models, packages): (BTreeSet<String>, BTreeSet<String>) = (models.collect(), packages.collect());
+    let models = models.iter().flat_map(|name| bases.iter().map(move |base| joined(base, name)));
+    let packages = packages.iter().flat_map(|name| bases.iter().filter_map(move |base| nearest(base, name)));
+    let dirs = models.chain(packages);
     let is_one = |dir: &PathBuf| {
         dir.is_dir() && !disk::is_environment(dir) && !bases.iter().any(|b| b.starts_with(dir))
     };

@@ -83,11 +83,11 @@ impl Opened {
         let (dirs, opened): (Vec<_>, Vec<_>) = seen.into_iter().partition(|(_, sight)| sight.is_dir);
         let led_now = self.before.led_now();
         let (mut files, mut news) = (BTreeSet::new(), 0);
+        // of what was not told nobody knows
+        let is_unsure = self.missed().is_some();
         for (path, sight) in opened {
             let Some(path) = of_source(path) else { continue };
-            // of what was not told nobody knows
-            let is_read = (sight.is_read() || self.missed().is_some()) && !is_log(&path);
-            let is_read = is_read || is_database(&path);
+            let is_read = (sight.is_read() || is_unsure) && !is_log(&path) || is_database(&path);
             if let Some(name) = self.before.way(&path).and_then(|way| self.shown(&way)) {
                 files.insert(File { name, is_new: false, held: sight.held, is_read, since: Since::Same });
                 continue;

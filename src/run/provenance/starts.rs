@@ -30,7 +30,7 @@ impl Ground<'_> {
     }
 }
 
-/// Where a name of [`Said::there`] leads that is one of a program.
+/// Where a name of [`Said::there`](super::scripts::Said::there) leads that is one of a program.
 pub fn program(name: &str, ground: &Ground<'_>) -> Option<PathBuf> {
     ground.program(name.strip_suffix(ON_PATH)?)
 }
