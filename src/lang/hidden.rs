@@ -14,6 +14,7 @@ use super::diag::{self, About, Diagnostic, Edit, Severity};
 use super::effort::Effort;
 use super::fix::{apart, fix_of};
 use super::numbering::Numbering;
+use super::renamed::Renamed;
 use super::retold::{forget_doubts_of_wrong_conditions, goes_with_its_space, tell_once, was_guessed};
 use super::sema::scope::Kind;
 use super::source::Span;
@@ -61,10 +62,7 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
             wrong.extend(harmful);
             continue;
         }
-        let unsure_places: Vec<Range<usize>> = places((&now, &next), &fixes, &step)
-            .filter(|(c, _)| is_guess(fixes[c.fix]) || sets_apart(fixes[c.fix], &now))
-            .map(|(_, place)| place)
-            .collect();
+        let unsure_places = guessed_places((&now, &next), &fixes, &step);
         let of_another =
             |d: &Diagnostic| step.iter().any(|c| asks_otherwise(fixes[c.fix], d) && touches(d, &c.new));
         // what a name was guessed for is used only if that is right
@@ -79,13 +77,14 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
             d.code == Code::VersionMissing && is_here(d.span) && overlap(&line, place)
         };
         let anyway = |d: &Diagnostic| fixes.iter().any(|f| is_twice_anyway(f, d));
+        let renamed = Renamed::by(&fixes, &now, &fresh, &effort);
         let guessed = |d: &Diagnostic| {
             unsure_places.iter().any(|place| touches(d, place) && !anyway(d) || of_guessed(d, place))
                 || of_another(d)
                 || of_its_like(d, &fixes)
                 || d.code == Code::Unused && guessed_names.iter().any(|about| may_be_of(about, d))
                 // which of two was to have another name is a guess
-                || of_its_name(d) && fixes.iter().any(|f| renames_what_sets_flags(f))
+                || renamed.as_ref().is_some_and(|r| r.leaves_unsure(d, &step))
                 || lost_an_import && matches!(d.about, About::Missing { library: Some(_), .. })
         };
         let shown: Vec<_> =
@@ -143,6 +142,13 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
     diag::sort(found);
 }
 
+/// Where a step wrote what is a guess.
+fn guessed_places(texts: (&str, &str), fixes: &[&Diagnostic], step: &Step) -> Vec<Range<usize>> {
+    let guesses = places(texts, fixes, step)
+        .filter(|(c, _)| is_guess(fixes[c.fix]) || sets_apart(fixes[c.fix], texts.0));
+    guesses.map(|(_, place)| place).collect()
+}
+
 /// Whether a doubt of what a condition asks for may be none with another unit, `> 0.1`, or sign, `=> 2s`, than the fix writes.
 fn asks_otherwise(fix: &Diagnostic, d: &Diagnostic) -> bool {
     match fix.code {
@@ -174,11 +180,6 @@ fn names_an_engine(fix: &Diagnostic, text: &str) -> bool {
             && (fix.about.missing_kind() == Some(Kind::Engine) || is_here(fix.span) && declares())
 }
 
-/// Whether it is wrong because of what a name stands for: with the other one of two that are called alike it may be right.
-fn of_its_name(d: &Diagnostic) -> bool {
-    matches!(d.code, Code::UnknownPoint | Code::UnknownFlag | Code::FlagVersion | Code::BadFlagValue)
-}
-
 /// Whether what nothing uses may have been meant by a name that was guessed: something of that kind.
 fn may_be_of(guessed: &About, unused: &Diagnostic) -> bool {
     let About::Unused(kind) = unused.about else { return true };
@@ -187,11 +188,6 @@ fn may_be_of(guessed: &About, unused: &Diagnostic) -> bool {
         About::MissingBase { .. } => matches!(kind, Kind::Engine | Kind::Axis),
         _ => true,
     }
-}
-
-/// Whether one of two that are called alike gets another name, which is more than a load or a number.
-fn renames_what_sets_flags(fix: &Diagnostic) -> bool {
-    fix.code == Code::DeclaredTwice && !matches!(fix.about, About::Second(Kind::Profile | Kind::Metric))
 }
 
 /// Whether a doubt is of an engine of the library in the place of one that was declared here, or named where none belongs.

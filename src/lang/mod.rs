@@ -19,6 +19,7 @@ mod near;
 mod numbering;
 pub mod of_launch;
 mod pictures;
+mod renamed;
 pub mod render;
 mod retold;
 pub mod sema;

@@ -5,10 +5,11 @@ mod ways;
 
 use super::changes::{Step, is_here, mended};
 use super::codes::Code;
-use super::diag::Diagnostic;
+use super::diag::{About, Diagnostic};
 use super::effort::Effort;
 use super::fix::apart;
 use super::hidden::{fresh, in_place, touches, word_at};
+use super::sema::scope::Kind;
 use super::source::Span;
 use ways::{Ways, may_have, ways};
 
@@ -73,9 +74,22 @@ fn each_way(text: &str, found: &[Diagnostic], open: &[Option<Ways>], effort: &Ef
             d.code == Code::Unreachable
                 && second.map(|f| &text[f.span.line_in(text).range()]).any(|line| hangs_on(line, d, &next))
         };
+        // what is called as nothing is may have been meant to be one of two that are called alike
+        let of_two = |d: &Diagnostic| {
+            let mut kinds = fixes
+                .iter()
+                .filter_map(|f| if let About::Second(kind) = f.about { Some(kind) } else { None });
+            d.code == Code::UnknownName
+                && kinds.any(|kind| {
+                    d.about.missing_kind() == Some(kind)
+                        || matches!(d.about, About::MissingBase { .. }) && kind == Kind::Engine
+                })
+        };
         let is_meant = |d: &Diagnostic| is_told(d) || is_sure && is_of_rules(d);
         let more = new.iter().filter(|d| d.is_error() && !is_meant(d)).count();
-        let told = new.into_iter().filter(|d| is_meant(d) && !is_open(d) && !is_of_way(&next, d, &step));
+        let told = new
+            .into_iter()
+            .filter(|d| is_meant(d) && !is_open(d) && !of_two(d) && !is_of_way(&next, d, &step));
         let told: Vec<Diagnostic> = told.map(|d| in_place(d, std::slice::from_ref(&step))).collect();
         if told.is_empty() && more == 0 {
             return Reading::Sure(told);
@@ -166,6 +180,8 @@ fn is_told(d: &Diagnostic) -> bool {
             | Code::UnsetNothing
             | Code::UnknownName
             | Code::UnknownPoint
+            | Code::UnknownFlag
+            | Code::FlagVersion
             | Code::FlagTwice
             | Code::TooManyGpus
             | Code::BadFlagValue

@@ -43,6 +43,8 @@ pub(super) struct Torn {
     /// some study says how many there are
     stated: bool,
     candidates: Candidates,
+    /// the names of steps that start from what nothing is called
+    adrift: Vec<Span>,
     /// profiles of which nobody knows how long their requests are
     loads: HashSet<String>,
     /// the names of profiles of which nobody knows how many requests there are
@@ -163,6 +165,7 @@ impl Torn {
                 || search.errors().any(|d| d.code == Code::TooManyGpus),
             stated: studies().any(|s| s.gpus.is_some()),
             candidates,
+            adrift: search.adrift(),
             profiles: search.torn_profiles(),
             in_flight: search.in_flight,
             loads: search.loads,
@@ -238,6 +241,9 @@ impl Torn {
                 true
             }
             _ if of_candidates && self.may_be_any() && !by_its_points => false,
+            // an engine that nobody knows may be what rules and guards are about, and what these steps stand on
+            Code::NeverFires | Code::AlwaysFires | Code::SettledGuard if !self.adrift.is_empty() => false,
+            Code::OnlyBase | Code::Unreachable if steps.clone().any(|s| self.is_adrift(s, program)) => false,
             Code::OnlyBase => !steps.any(|s| self.changes(s) || self.holds_points(s)),
             // a step of which nobody knows what it varies may set what these candidates need, unless they stand on an engine as it is declared
             Code::Unreachable
@@ -296,6 +302,15 @@ impl Torn {
         let is_before =
             |p: &Span| p.file == study.span.file && (study.span.start..step.span.start).contains(&p.start);
         is_first && !self.places.iter().any(is_before)
+    }
+
+    /// Whether a step, or one before it in its study, starts from what nothing is called.
+    fn is_adrift(&self, step: &Step, program: &Program) -> bool {
+        let study = program.studies.iter().find(|s| s.steps.iter().any(|of| of.span == step.span));
+        study.is_some_and(|study| {
+            let upto = study.steps.iter().take_while(|s| s.span.start <= step.span.start);
+            upto.into_iter().any(|s| self.adrift.contains(&s.span))
+        })
     }
 
     fn may_be_any(&self) -> bool {

@@ -49,6 +49,7 @@ pub(super) fn ways(text: &str, d: &Diagnostic) -> Option<Ways> {
             let [other] = d.suggested.as_slice() else { return None };
             Some(vec![vec![put(d.span, other)]])
         }
+        Code::DeclaredTwice if matches!(d.about, About::Second(_)) => another_name(text, d),
         Code::DeclaredTwice => value_twice(text, d.span).or_else(|| point_twice(text, d.span)),
         Code::BadFlagValue if line.starts_with('-') || line.starts_with("engine ") => a_value(text, d),
         Code::UnknownParam => a_param(text, d.span),
@@ -195,6 +196,13 @@ fn body(text: &str, at: Span) -> Option<Span> {
     let sign = line.start + text[line.clone()].find('=')?;
     let code = text[sign..line.end].split('#').next().unwrap_or_default().trim_end();
     Some(here(sign + 1, sign + code.len())).filter(|s| s.start < s.end)
+}
+
+/// One of two declarations that are called alike, with a name of its own.
+fn another_name(text: &str, d: &Diagnostic) -> Option<Ways> {
+    let (first, _) = d.related.first().filter(|(at, _)| is_here(*at))?;
+    let renamed = |at: Span| vec![put(at, &format!("{}_again", &text[at.range()]))];
+    Some(vec![renamed(d.span), renamed(*first)])
 }
 
 /// The second of two values in a list, with the comma before it.

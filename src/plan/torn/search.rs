@@ -466,14 +466,9 @@ impl<'a> Search<'a> {
                 let lost = |s: &ast::Step| {
                     !kept.is_some_and(|k: &Study| k.steps.iter().any(|o| o.span == s.name.span))
                 };
-                let steps = match &line.kind {
-                    StudyLineKind::Step(step) => std::slice::from_ref(&**step),
-                    StudyLineKind::Track(track) => track.steps.as_slice(),
-                    _ => &[],
-                };
                 let concern = self.concern;
                 let apart = |s: &&ast::Step| concern.is_some_and(|c| c.is_apart(s.span));
-                for step in steps.iter().filter(|s| lost(s) && !apart(s)) {
+                for step in steps_of(&line.kind).iter().filter(|s| lost(s) && !apart(s)) {
                     self.tear(step.span);
                     self.unread |= step.is_unread() || self.varies_nothing(step);
                     any = true;
@@ -481,6 +476,22 @@ impl<'a> Search<'a> {
             }
         }
         any
+    }
+
+    /// The names of steps that start from what no engine and no step is called.
+    pub(super) fn adrift(&self) -> Vec<Span> {
+        let mut found = Vec::new();
+        for study in self.studies() {
+            let steps: Vec<&ast::Step> = study.lines.iter().flat_map(|l| steps_of(&l.kind)).collect();
+            let is_known = |name: &str| {
+                name == "best"
+                    || self.analysis.program.engines.contains_key(name)
+                    || steps.iter().any(|s| s.name.value == name)
+            };
+            let adrift = steps.iter().filter(|s| s.from.as_ref().is_some_and(|from| !is_known(&from.value)));
+            found.extend(adrift.map(|s| s.name.span));
+        }
+        found
     }
 
     /// `vary`, and nothing behind it.
@@ -524,6 +535,15 @@ impl<'a> Search<'a> {
                 self.text.extend([" ", text, " "]);
             }
         }
+    }
+}
+
+/// The steps that a line of a study holds.
+fn steps_of(line: &StudyLineKind) -> &[ast::Step] {
+    match line {
+        StudyLineKind::Step(step) => std::slice::from_ref(&**step),
+        StudyLineKind::Track(track) => track.steps.as_slice(),
+        _ => &[],
     }
 }
 
