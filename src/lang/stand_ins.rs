@@ -68,12 +68,7 @@ fn each_way(text: &str, found: &[Diagnostic], open: &[Option<Ways>], effort: &Ef
         if !wrong.is_empty() {
             return Reading::Wrong(wrong);
         }
-        // the second of two values was to be another one, which no way says
-        let is_open = |d: &Diagnostic| {
-            let second = fixes.iter().filter(|f| f.code == Code::DeclaredTwice);
-            d.code == Code::Unreachable
-                && second.map(|f| &text[f.span.line_in(text).range()]).any(|line| hangs_on(line, d, &next))
-        };
+        let is_open = |d: &Diagnostic| fixes.iter().any(|f| leaves_open(text, f, &next, d));
         // what is called as nothing is may have been meant to be one of two that are called alike
         let of_two = |d: &Diagnostic| {
             let mut kinds = fixes
@@ -99,13 +94,35 @@ fn each_way(text: &str, found: &[Diagnostic], open: &[Option<Ways>], effort: &Ef
     Reading::Sure(in_all(readings))
 }
 
-/// Whether what excludes something of another line reads a flag that this line sets.
+/// Whether what is found hangs on a value that no way is sure to say.
+fn leaves_open(text: &str, fix: &Diagnostic, next: &str, d: &Diagnostic) -> bool {
+    let line = &text[fix.span.line_in(text).range()];
+    match (fix.code, d.code) {
+        // the second of two values was to be another one
+        (Code::DeclaredTwice, Code::Unreachable) => !reads(line, d.span, next) && hangs_on(line, d, next),
+        // which point it was to be
+        (Code::BadFlagValue, Code::UnknownPoint) => {
+            let axis = text[..fix.span.range().start].rsplit_once("\naxis ").map(|(_, head)| head);
+            let name =
+                axis.and_then(|head| head.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next());
+            name.is_some_and(|name| d.message.starts_with(&format!("the axis `{name}` ")))
+        }
+        // `when --max-num-seqs == 24`
+        (Code::BadFlagValue, Code::SettledGuard) => reads(line, d.span, next),
+        _ => false,
+    }
+}
+
+/// Whether what excludes something reads a flag that this line sets.
 fn hangs_on(line: &str, d: &Diagnostic, text: &str) -> bool {
+    d.related.iter().any(|(at, _)| reads(line, *at, text))
+}
+
+/// Whether the line of a place names a flag that this line sets.
+fn reads(line: &str, at: Span, text: &str) -> bool {
     let word = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
-    let flags: Vec<&str> = line.split(word).filter(|w| w.starts_with("--")).collect();
-    let reads =
-        |at: Span| is_here(at) && text[at.line_in(text).range()].split(word).any(|w| flags.contains(&w));
-    !reads(d.span) && d.related.iter().any(|(at, _)| reads(*at))
+    let flags: Vec<&str> = line.split(word).filter(|w| w.starts_with('-')).collect();
+    is_here(at) && text[at.line_in(text).range()].split(word).any(|w| flags.contains(&w))
 }
 
 /// What all readings find. One that brings more errors than another, or more engines that are too large, is nobody's.
@@ -119,8 +136,10 @@ fn in_all(readings: Vec<(usize, Vec<Diagnostic>)>) -> Vec<Diagnostic> {
     let mut readings = readings.into_iter();
     let mut sure = readings.next().unwrap_or_default();
     for told in readings {
-        let same =
-            |d: &Diagnostic, t: &Diagnostic| (t.code, t.span) == (d.code, d.span) && t.message == d.message;
+        // one that lists values lists those of its way too
+        let same = |d: &Diagnostic, t: &Diagnostic| {
+            (t.code, t.span) == (d.code, d.span) && (t.message == d.message || d.code == Code::NeverBinds)
+        };
         sure.retain(|d| told.iter().any(|t| same(d, t)));
     }
     sure
@@ -156,6 +175,10 @@ fn is_of_way(text: &str, d: &Diagnostic, step: &Step) -> bool {
         let holds = |s: Span| is_here(s) && (s.range().start + 1..s.range().end).contains(&at);
         holds(d.span) || d.related.iter().any(|(s, _)| holds(*s))
     };
+    // of each value by itself
+    if d.code == Code::NeverBinds {
+        return step.iter().any(|c| c.new.contains(&d.span.range().start));
+    }
     d.code != Code::FlagTwice
         && step
             .iter()

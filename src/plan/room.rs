@@ -66,6 +66,11 @@ pub(super) fn limits(engine: &Engine) -> HashSet<String> {
     limiting(engine).flat_map(names).chain(shared).collect()
 }
 
+/// Whether an engine's own lines write a value there.
+pub(super) fn writes(engine: &Engine, value: Span) -> bool {
+    engine.written.iter().filter_map(value_span).any(|at| at == value)
+}
+
 /// The flags of an engine that limit requests.
 fn limiting(engine: &Engine) -> impl Iterator<Item = &FlagSpec> {
     let marked = engine.schema.marked().filter(|s| s.limits_requests.is_some());

@@ -7,7 +7,7 @@ use foldhash::HashSet;
 
 use super::limits::BATCH;
 use super::reach::{Asked, flags_in};
-use super::room::limits;
+use super::room::{limits, writes};
 use super::undrafted::may_draft;
 use crate::lang::codes::Code;
 use crate::lang::diag::About;
@@ -15,7 +15,7 @@ use crate::lang::sema::bounds::{settled, simplified};
 use crate::lang::sema::program::{Change, Engine, Expr, From, Prune, Step, Study};
 use crate::lang::sema::schema::key;
 use crate::lang::source::Span;
-use crate::lang::syntax::Block;
+use crate::lang::syntax::{Block, ast};
 use crate::lang::{Analysis, Diagnostic, Program};
 
 mod concern;
@@ -35,6 +35,8 @@ pub(super) struct Torn {
     drafts: Option<String>,
     /// flags that are not sure of an engine as it is declared
     declared: HashSet<String>,
+    /// flags that are not sure, with the engine in whose declaration they are not
+    by_engine: Vec<(Option<Span>, HashSet<String>)>,
     /// from which gain on a study adopts
     adopt: bool,
     /// there are two, and nobody knows which is meant
@@ -72,7 +74,9 @@ enum Candidates {
 /// Whether a line that could not be read may say how many GPUs there are.
 fn lost_gpus(search: &Search<'_>) -> bool {
     let nobodys = About::NoSetting(Block::Study);
-    search.studies().any(|s| s.unread.contains(&"gpus")) || search.errors().any(|d| d.about == nobodys)
+    let states = |s: &ast::Study| s.lines.iter().any(|l| matches!(l.kind, ast::StudyLineKind::Gpus { .. }));
+    search.studies().any(|s| s.unread.contains(&"gpus"))
+        || search.errors().any(|d| d.about == nobodys) && !search.studies().all(states)
 }
 
 /// Whether all engines of a file derive from one that declares their flags.
@@ -154,6 +158,7 @@ impl Torn {
             },
             drafts: search.of_engines.split(|c| !word(c)).find(|w| may_draft(w)).map(str::to_owned),
             declared: flags_in(&search.of_engines),
+            by_engine: search.by_engine().into_iter().map(|(at, text)| (at, flags_in(text))).collect(),
             adopt: words().any(|w| w == "adopt"),
             objectives: search.errors().any(|d| {
                 let text = analysis.modules.slice(d.span);
@@ -281,7 +286,13 @@ impl Torn {
                 !self.in_flight && !self.may_be_any() && is_sure
             }
             Code::Overruled => !self.adopt,
-            Code::TooLong => !program.engines.values().any(|e| !self.unsure.flags.is_disjoint(&limits(e))),
+            Code::TooLong => !program.engines.values().any(|e| {
+                let limits = limits(e);
+                // what an engine sets itself is so whatever another one sets
+                let own = program.engines.values().any(|e| writes(e, at));
+                let concerns = |engine: &Option<Span>| !own || engine.is_none_or(|engine| holds(engine, at));
+                self.by_engine.iter().any(|(engine, flags)| concerns(engine) && !flags.is_disjoint(&limits))
+            }),
             _ => true,
         };
         known && !self.holds(at)

@@ -95,7 +95,9 @@ impl Checker<'_> {
 
     /// The setting that the line of a place begins with, if it is one of an engine.
     fn first_word(&self, place: Span) -> Option<&str> {
-        self.line_of(place).split_whitespace().next().filter(|word| ENGINE_SETTINGS.contains(word))
+        // `args: []`, as other languages write it
+        let word = self.line_of(place).split(|c: char| c.is_whitespace() || matches!(c, ':' | '=')).next();
+        word.filter(|word| ENGINE_SETTINGS.contains(word))
     }
 
     /// Whether a line that could not be read sets none of the flags in question: it begins with what says how the server is started, or

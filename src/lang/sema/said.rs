@@ -41,7 +41,9 @@ impl Said {
                 SETTINGS.iter().copied().filter(|s| meant.contains(s)).chain(meant_in_profile(word)),
             );
         }
-        self.unreadable(decl.unread.iter().copied());
+        // no line says again what another one states
+        let stated = |setting: &&str| decl.lines.iter().any(|l| l.word.value == **setting);
+        self.unreadable(decl.unread.iter().copied().filter(|s| !stated(s)));
     }
 
     /// Once each: a long row of profiles says little that is new.

@@ -60,7 +60,7 @@ pub(super) fn ways(text: &str, d: &Diagnostic) -> Option<Ways> {
         Code::Dimension | Code::UnknownMetric | Code::MissingUnit => comparison(text, d.span),
         Code::UnknownName if line.starts_with("profile ") => parent(text, d.span),
         Code::UnknownName => base(text, d.span),
-        Code::BadFlagValue => two_units(d),
+        Code::BadFlagValue => two_units(d).or_else(|| listed_value(text, d)),
         Code::Unexpected => in_a_step(text, d),
         Code::StepEmpty if text[d.span.range()].starts_with("vary ") => vary_twice(text, d.span),
         Code::TrackBorder => start(text, d.span),
@@ -222,24 +222,54 @@ fn point_twice(text: &str, at: Span) -> Option<Ways> {
     is_point.then(|| vec![vec![put(at, &format!("{}_again", &text[place]))]])
 }
 
-/// A flag of an engine with a value that it does not take: without it; with a small number and with a big one in the place of a word,
-/// with the first and the last of its choices in the place of what is none.
+/// A flag of an engine with a value that it does not take: without it, and with each of [`values`].
 fn a_value(text: &str, d: &Diagnostic) -> Option<Ways> {
-    let values: Vec<&str> = if d.message.ends_with("is not a number") {
-        vec!["1", "1000000"]
-    } else if d.message.ends_with("is none of the choices") {
-        let choices = d.help.as_deref()?.strip_prefix("it takes one of ")?;
-        let mut all = choices.split(", ");
-        [all.next(), all.last()].into_iter().flatten().collect()
-    } else {
-        return None;
-    };
+    let values = values(text, d)?;
     let place = d.span.range();
     let start = text[..place.start].trim_end_matches(|c: char| !c.is_whitespace()).len();
     let whole = here(start, place.end);
     text[whole.range()].starts_with('-').then_some(())?;
-    let with = values.into_iter().map(|value| vec![put(d.span, value)]);
+    let with = values.into_iter().map(|value| vec![put(d.span, &value)]);
     Some(std::iter::once(vec![put(whole, "")]).chain(with).collect())
+}
+
+/// One of several values of an axis that its flag does not take: with each of [`values`] that is not there yet, or without it.
+fn listed_value(text: &str, d: &Diagnostic) -> Option<Ways> {
+    let place = d.span.range();
+    let open = text[..place.start].rfind(['[', ']', '{', '}'])?;
+    let close = place.end + text[place.end..].find(['[', ']', '{', '}'])?;
+    (text[..open].ends_with('=') && text[open..].starts_with('[') && text[close..].starts_with(']'))
+        .then_some(())?;
+    let others: Vec<&str> = text[open + 1..close].split(',').map(str::trim).collect();
+    let without = match text[..place.start].trim_end().strip_suffix(',') {
+        Some(before) => here(before.len(), place.end),
+        None => here(place.start, place.end + text[place.end..close].find(',')? + 1),
+    };
+    let new = values(text, d)?.into_iter().filter(|v| !others.contains(&v.as_str()));
+    let with: Ways = new.map(|value| vec![put(d.span, &value)]).collect();
+    Some(if with.is_empty() { vec![vec![put(without, "")]] } else { with })
+}
+
+/// Values that a flag takes in the place of one that it does not: the least, one that many are, and the greatest, or the number that stands
+/// there beside something else; the first and the last of its choices.
+fn values(text: &str, d: &Diagnostic) -> Option<Vec<String>> {
+    // a param has one value wherever it stands
+    (!text[d.span.range()].contains('{')).then_some(())?;
+    let takes = d.help.as_deref()?.strip_prefix("it takes ")?;
+    if let Some(choices) = takes.strip_prefix("one of ") {
+        let mut all = choices.split(", ").map(str::to_owned);
+        return Some([all.next(), all.last()].into_iter().flatten().collect());
+    }
+    let whole = takes.strip_prefix("a whole number from ");
+    let (least, most) = whole.or_else(|| takes.strip_prefix("a number from "))?.split_once(' ')?;
+    let least: f64 = least.parse().ok()?;
+    let most = most.strip_prefix("to ").map_or(Ok(1e6), str::parse::<f64>).ok()?;
+    let written: String = text[d.span.range()].chars().filter(char::is_ascii_digit).collect();
+    let common = whole.and(Some(8.0));
+    let all = [Some(least.max(1.0).min(most)), common, written.parse().ok(), Some(most)];
+    let mut fit: Vec<f64> = all.into_iter().flatten().filter(|n| (least..=most).contains(n)).collect();
+    fit.dedup();
+    Some(fit.iter().map(f64::to_string).collect())
 }
 
 /// A param that is declared, in the place of one that is not.

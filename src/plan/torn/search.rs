@@ -1,11 +1,14 @@
 //! What the errors of a file tear: each is looked up in the tree, and what stands in its place is noted as text, of which flags, variables and
 //! axes are known by their words.
 
+use std::ops::Range;
+
 use foldhash::{HashSet, HashSetExt};
 
 use super::concern::Concern;
 use super::extents::{asks, ends, holds, in_step, was_read};
 use crate::lang::codes::Code;
+use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{About, did_you_mean};
 use crate::lang::sema::program::Study;
 use crate::lang::sema::scope::{Kind, name_of};
@@ -16,21 +19,21 @@ use crate::lang::{Analysis, Diagnostic};
 
 /// Lines of an engine that no candidate is made of.
 const OF_A_SERVER: [&str; 14] = [
-    "image ",
-    "serve ",
-    "probe ",
-    "api ",
-    "args ",
-    "key ",
-    "ready ",
-    "metrics ",
-    "reset ",
-    "stop ",
-    "failure ",
-    "publish ",
-    "variables ",
+    "image",
+    "serve",
+    "probe",
+    "api",
+    "args",
+    "key",
+    "ready",
+    "metrics",
+    "reset",
+    "stop",
+    "failure",
+    "publish",
+    "variables",
     // what is refused beside that stays so
-    "refuses ",
+    "refuses",
 ];
 
 /// Settings of a profile that decide how long its requests are.
@@ -49,6 +52,8 @@ pub(super) struct Search<'a> {
     pub(super) text: String,
     /// that of it which stands in engines
     pub(super) of_engines: String,
+    /// where that is in all of it, with the engine
+    in_engines: Vec<(Span, Range<usize>)>,
     pub(super) places: Vec<Span>,
     /// whose text is in it
     torn: Vec<Span>,
@@ -75,6 +80,7 @@ impl<'a> Search<'a> {
             concern,
             text: String::new(),
             of_engines: String::new(),
+            in_engines: Vec::new(),
             places: Vec::new(),
             torn: Vec::new(),
             named: HashSet::new(),
@@ -169,6 +175,7 @@ impl<'a> Search<'a> {
             Some(Item::Engine(engine)) => {
                 self.in_engine(engine, error);
                 self.of_engines.push_str(&self.text[known..]);
+                self.in_engines.push((engine.span, known..self.text.len()));
             }
             Some(Item::Param(param)) => {
                 self.places.push(param.span);
@@ -190,6 +197,18 @@ impl<'a> Search<'a> {
         // nobody knows what an axis varies that is made of something unknown
         self.vague |=
             error.code == Code::UnknownName && error.edits.is_empty() && matches!(item, Some(Item::Axis(_)));
+    }
+
+    /// What is torn in an engine or in none, each with its engine.
+    pub(super) fn by_engine(&self) -> Vec<(Option<Span>, &str)> {
+        let (mut from, mut all) = (0, Vec::new());
+        for (engine, range) in &self.in_engines {
+            all.push((None, &self.text[from..range.start]));
+            all.push((Some(*engine), &self.text[range.clone()]));
+            from = range.end;
+        }
+        all.push((None, &self.text[from..]));
+        all
     }
 
     /// Makes unsure what a flag may have been meant to be that no engine has: those with which it has a word in common.
@@ -223,14 +242,14 @@ impl<'a> Search<'a> {
             Item::Profile(profile) => {
                 let line = self.analysis.modules.root_text().get(self.line(at).range()).unwrap_or_default();
                 let read = profile.lines.iter().find(|l| holds(l.span, at)).map(|l| l.word.value.as_str());
-                let word = read.or_else(|| line.split_whitespace().next()).unwrap_or_default();
+                let word = read.unwrap_or_else(|| first_word(line));
                 let concerns = |words: &[&str]| !PROFILE_SETTINGS.contains(&word) || words.contains(&word);
                 if concerns(&OF_LENGTHS) {
                     self.loads.insert(profile.name.value.clone());
                 }
                 // stated, they are as many however they come
                 let stated = profile.lines.iter().any(|l| l.word.value == "requests");
-                let of_pace = stated && matches!(word, "rate" | "arrivals");
+                let of_pace = stated && matches!(word, "rate" | "arrivals" | "in_flight" | "concurrency");
                 self.in_flight |= concerns(&OF_COUNTS);
                 if concerns(&OF_COUNTS) && !of_pace {
                     self.profiles.insert(profile.name.value.clone());
@@ -345,21 +364,20 @@ impl<'a> Search<'a> {
                 let line = at.line_of_engine_in(self.analysis.modules.root_text());
                 let text =
                     self.analysis.modules.root_text().get(line.range()).unwrap_or_default().trim_start();
-                // what is read as it was meant has a machine's fix
-                let begins = |words: &[&str]| words.iter().any(|w| text.starts_with(w));
-                let flag = begins(&["-", "env ", "unset ", "raw ", "\""]);
+                let first = first_word(text);
+                let flag = text.starts_with(['-', '"']) || matches!(first, "env" | "unset" | "raw");
                 let parent = engine.parent.as_ref().is_some_and(|p| p.span == at);
-                let declares = begins(&["flag -"]);
+                let declares = text.starts_with("flag -");
+                let meant = || setting_meant(text).filter(|_| is_apart(text, error));
                 if flag || declares {
                     self.tear(line);
-                } else if begins(&OF_A_SERVER) {
+                } else if OF_A_SERVER.contains(&first) {
                     self.places.push(line);
-                } else if let Some(word) = setting_meant(text).filter(|_| error.code == Code::UnknownSetting)
-                {
+                } else if let Some(word) = meant() {
                     // `port 8000`: if anything of a candidate, the flag of that name
                     let flag = word.replace('_', "-");
                     self.text.extend([" --", &flag, " -", &flag, " "]);
-                    self.places.push(line);
+                    self.tear(line);
                 } else if parent && !error.edits.is_empty() {
                     self.places.push(at);
                 } else {
@@ -385,12 +403,12 @@ impl<'a> Search<'a> {
         }
         let read = study.lines.iter().find(|l| holds(l.span, at));
         let place = match read.map(|l| (&l.kind, l.span)) {
-            Some((StudyLineKind::Step(step), span)) => in_step(step, at).unwrap_or(span),
+            Some((StudyLineKind::Step(step), span)) => self.in_step(step, at).unwrap_or(span),
             Some((StudyLineKind::Track(track), span)) => {
                 let step = track.steps.iter().find(|s| holds(s.span, at));
                 let head = at.start < track.steps.first().map_or(span.end, |s| s.span.start);
                 match step {
-                    Some(step) => in_step(step, at).unwrap_or(step.span),
+                    Some(step) => self.in_step(step, at).unwrap_or(step.span),
                     None if head && self.line(span) == self.line(at) => span,
                     None => self.line(at),
                 }
@@ -415,6 +433,18 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// The part of a step that decides on no candidate, if a mistake stands there: also a line that is none of a step's, beside its `vary`.
+    fn in_step(&self, step: &ast::Step, at: Span) -> Option<Span> {
+        let line = self.line(at);
+        let varies = |l: &ast::StepLine| matches!(l.kind, ast::StepLineKind::Vary { .. });
+        let apart = || {
+            let text = self.analysis.modules.root_text().get(line.range()).unwrap_or_default();
+            let own = step.lines.iter().all(|l| !holds(line, l.span)) && !holds(line, step.name.span);
+            own && step.lines.iter().any(varies) && !text.contains(['{', '}', '-'])
+        };
+        in_step(step, at).or_else(|| apart().then_some(line))
+    }
+
     /// A line that could not be read, with the block that it begins.
     fn block(&self, line: Span) -> Span {
         let text = self.analysis.modules.root_text();
@@ -433,6 +463,7 @@ impl<'a> Search<'a> {
         let text = self.analysis.modules.root_text();
         match text.get(line.range()).unwrap_or_default().split_whitespace().next().unwrap_or_default() {
             "use" | "profile" | "metric" | "prune" | "site" | "study" => self.places.push(line),
+            "engine" if self.is_unnamed(line) => self.places.push(line),
             _ => {
                 let next = self.items().iter().map(|i| i.span().start).filter(|s| *s > at.start).min();
                 // `axis seqs = =[16, 48]`, `axis seqs = -- seqs=[16, 48]`: of which flag nobody knows
@@ -442,6 +473,18 @@ impl<'a> Search<'a> {
                 self.tear(Span { end: next.unwrap_or(text.len() as u32), ..line });
             }
         }
+    }
+
+    /// Whether nothing else names what a line declares, which opens no block.
+    fn is_unnamed(&self, line: Span) -> bool {
+        let text = self.analysis.modules.root_text();
+        let head = text.get(line.range()).unwrap_or_default();
+        let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let name = head.split_whitespace().nth(1).unwrap_or_default();
+        let code = |line: &'a str| &line[..start_of_comment(line).unwrap_or(line.len())];
+        let words = text.lines().flat_map(|l| code(l).split(|c| !in_word(c)));
+        let others = || words.filter(|w| *w == name).count();
+        !name.is_empty() && name.chars().all(in_word) && !head.contains(['{', '}']) && others() == 1
     }
 
     /// Whether a mistake stands in a line that imports names, as other languages spell that too.
@@ -573,6 +616,17 @@ fn share_a_word(a: &str, b: &str) -> bool {
     let other = words(b);
     let other: Vec<&str> = other.iter().map(String::as_str).collect();
     words(a).iter().any(|w| did_you_mean(w, other.iter().copied()).is_some() || other.contains(&w.as_str()))
+}
+
+/// The word that a line begins with, as other languages write it too: `seed: 1`.
+fn first_word(line: &str) -> &str {
+    line.trim_start().split(|c: char| c.is_whitespace() || matches!(c, ':' | '=')).next().unwrap_or_default()
+}
+
+/// Whether a line that could not be read is wrong by itself: it opens and closes nothing of the lines around it.
+fn is_apart(line: &str, error: &Diagnostic) -> bool {
+    let (opened, closed) = (line.matches(['{', '[']).count(), line.matches(['}', ']']).count());
+    error.code == Code::UnknownSetting || error.code == Code::Unexpected && opened == closed
 }
 
 /// The word of an engine's line that is no setting, where it states no version and no parent by another name.
