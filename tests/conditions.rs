@@ -503,6 +503,36 @@ fn what_a_text_for_a_shell_and_a_program_name_is_part_of_a_result() {
 }
 
 #[test]
+fn a_file_that_a_shell_script_sources_along_the_path_is_part_of_a_result() {
+    let (lab, far) = (lab(""), tempfile::tempdir().expect("a directory"));
+    write(&lab, "engine.sh", script(". tune.env"));
+    let (first, second) = (far.path().join("first"), far.path().join("second"));
+    fs::create_dir(&first).and_then(|()| fs::create_dir(&second)).expect("made");
+    fs::write(second.join("tune.env"), "x=1\n").expect("written");
+    let under = |args: &[&str]| {
+        let mut command = lab.command(args);
+        let programs = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{}:{programs}", first.display(), second.display()));
+        lab.start_command(command).wait().expect_code(0)
+    };
+    let planned = || again(&under(&["plan", "study.plab", "--dir", "state", "--format", "json"]));
+    under(&EXEC);
+    assert_eq!(planned(), "");
+    // neither another file beside it, nor one of another name before it
+    fs::write(second.join("other.env"), "x=1\n").expect("written");
+    fs::write(first.join("other.env"), "x=1\n").expect("written");
+    assert_eq!(planned(), "");
+    fs::write(second.join("tune.env"), "x=2\n").expect("written");
+    let said = planned();
+    assert!(said.contains("tune.env sourced along PATH changed since it was measured"), "{said}");
+    fs::write(second.join("tune.env"), "x=1\n").expect("written");
+    assert_eq!(planned(), "");
+    fs::write(first.join("tune.env"), "x=2\n").expect("written");
+    let said = planned();
+    assert!(said.contains("tune.env sourced along PATH changed since it was measured"), "{said}");
+}
+
+#[test]
 fn a_program_that_a_shell_script_finds_by_the_path_is_part_of_a_result() {
     let lab = lab("");
     write(&lab, "engine.sh", "exec own-engine \"$@\"\n");

@@ -141,9 +141,10 @@ fn an_interrupted_study_has_a_report_that_says_so() {
     let lab = endless();
     let run = start_loading(&lab);
     send(&run, Signal::SIGINT);
-    run.wait().expect_code(75);
+    let printed = run.wait().expect_code(75).report().0;
     let report: serde_json::Value = serde_json::from_str(&lab.read("state/report.json")).expect("a report");
     assert_eq!(report["complete"], false);
+    assert_eq!(printed, report);
     assert!(report["recommended"].is_null() && report["no_recommendation"].is_string());
     assert!(!lab.path("state/recommended.sh").exists());
 }

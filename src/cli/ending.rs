@@ -1,7 +1,7 @@
 //! How a study's invocation ended: its status and its files first, what there is to say about it afterwards. A terminal that takes
 //! nothing, or a signal while it prints, must not cost the report.
 
-use super::args::ExecArgs;
+use super::args::{ExecArgs, ReportFormat};
 use super::console::Console;
 use super::{exit, only, replay};
 use crate::engine::Survivor;
@@ -131,10 +131,15 @@ fn decided<'a>(args: &'a ExecArgs, x: &'a Execution<'_>, launched: bool) -> Endi
     })
 }
 
-/// The state of an unfinished study, for people who look before it goes on.
+/// The state of an unfinished study, for people who look before it goes on, and for programs that were promised a document.
 fn unfinished<'a>(args: &'a ExecArgs, x: &'a Execution<'_>, say: impl FnOnce(Console) + 'a) -> Ending<'a> {
-    let failed = report::write(&document(args, x), &x.dir).err();
+    let document = document(args, x);
+    let failed = report::write(&document, &x.dir).err();
     Ending::new(exit::INCOMPLETE, move |console| {
+        if matches!(args.format, ReportFormat::Json) {
+            let shown = only::shown(document, args.only.as_deref());
+            replay::print(&shown, None, args.format, console);
+        }
         if let Some(e) = failed {
             let help = "the journal is complete; `perflab report` makes the files again";
             console.error(&e.to_string(), help);

@@ -24,6 +24,9 @@ use super::sweep::{Guarded, kill_launch, spawn_guard};
 /// How long a container is asked to go when its guard was killed.
 const CONTAINER_PATIENCE: std::time::Duration = std::time::Duration::from_mins(1);
 
+/// How long a guard has to say what its engine looked for.
+const TELLS: std::time::Duration = std::time::Duration::from_secs(5);
+
 /// What is known of an engine.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Life {
@@ -38,6 +41,8 @@ pub(super) struct Life {
     pub refused: Option<(PathBuf, String)>,
     /// How the leader ended; others of its tree may live on.
     pub exit: Option<Exit>,
+    /// How often it was said on demand what it looked for.
+    pub told: u64,
     /// Nothing is left of the tree.
     pub gone: bool,
 }
@@ -49,6 +54,8 @@ pub(super) struct Keeper {
     life: watch::Receiver<Life>,
     guard: i32,
     container: Option<Container>,
+    /// It is seen what the engine looks for.
+    looks: bool,
 }
 
 impl Keeper {
@@ -63,10 +70,11 @@ impl Keeper {
         let (child, guarded) = spawn_guard(|| run_guard(command, held), Child::id)?;
         let guard = child.id().map_or(0, |pid| pid as i32);
         let container = launch.container.clone();
+        let looks = launch.scope.is_some() && lookups.is_some();
         let (orders, queue) = mpsc::unbounded_channel();
         let (news, life) = watch::channel(Life::default());
         tokio::spawn(keep((child, guarded), launch, scratch, queue, news, lookups));
-        Ok(Self { orders, life, guard, container })
+        Ok(Self { orders, life, guard, container, looks })
     }
 
     /// The guard's own process.
@@ -90,6 +98,18 @@ impl Keeper {
         }
         // nobody listens any more when everything is gone
         let _ = self.orders.send(order);
+    }
+
+    /// Waits until all is heard that the engine looked for so far: a guard says it a few times a second.
+    pub async fn hear_lookups(&self) {
+        if !self.looks {
+            return;
+        }
+        let life = self.life();
+        let before = life.borrow().told;
+        self.order(Order::Tell);
+        // one that says nothing is killed or stopped, which others find out
+        let _ = tokio::time::timeout(TELLS, settle(life, |life| life.told > before)).await;
     }
 
     /// Waits until nothing of the tree is left.
@@ -178,6 +198,7 @@ impl Life {
             Report::Log { bytes } => self.log_bytes = bytes,
             Report::Masked { spots } => Arc::make_mut(&mut self.originals).add(spots),
             Report::Exited(exit) => self.exit = Some(exit),
+            Report::Told => self.told += 1,
             // believed when the guard has left too, and with it the descriptor that it holds
             Report::Gone { .. } | Report::Looked { .. } => {}
         }

@@ -59,6 +59,8 @@ pub(super) enum Order {
     Term { signal: i32 },
     /// Kill every process of the tree.
     Kill,
+    /// Say at once what it looked for so far.
+    Tell,
 }
 
 /// A report of the guard.
@@ -77,6 +79,8 @@ pub(super) enum Report {
     Masked { spots: Vec<Spot> },
     /// What it looked for, since the last such report.
     Looked { looked: Vec<Looked>, lacks: Lacks },
+    /// All that it looked for until it was asked for that has been said.
+    Told,
     /// The leader of the tree has ended. Others may live on.
     Exited(Exit),
     /// No process of the tree is left, the log is complete and the guard leaves.

@@ -121,6 +121,11 @@ impl Server {
         tokio::task::spawn_blocking(move || port::listeners_if_told(address)).await.ok().flatten()
     }
 
+    /// Waits until all is kept that it looked for so far, where that is seen.
+    pub async fn hear_lookups(&self) {
+        self.keeper.hear_lookups().await;
+    }
+
     /// Watches its port for others until the vigil is dropped.
     pub fn watch_port(&self) -> Vigil {
         Vigil::begin(self.address, self.keeper.guard(), self.keeper.container().cloned())

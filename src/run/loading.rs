@@ -144,6 +144,8 @@ pub async fn all_loads(
             objective: Some(outcome.summary.total_tps).filter(|t| t.is_finite()),
         });
         let server_lost = is_lost.then(|| result.of_the_rest(&order.profile)).flatten();
+        // kept with the result
+        target.hear_lookups().await;
         keep(result)?;
         // the result first: these may be what fills a disk
         records::keep(dir, &order.profile, simulated, raw, listener).await;

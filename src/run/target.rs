@@ -164,6 +164,13 @@ impl<'a> Target<'a> {
         self.server?.listeners().await
     }
 
+    /// Waits until all is kept that a server of ours looked for so far.
+    pub async fn hear_lookups(&self) {
+        if let Some(server) = self.server {
+            server.hear_lookups().await;
+        }
+    }
+
     pub fn is_ours(&self) -> bool {
         self.server.is_some()
     }

@@ -62,6 +62,26 @@ fn names_are_told_with_what_they_stood_for_and_who_made_them() {
 }
 
 #[test]
+fn all_that_was_looked_for_is_told_when_it_is_asked_for() {
+    let workshop = Workshop::new();
+    let script =
+        "(i=0; while :; do [ -e \"flag$i\" ]; echo $i > now; mv now last; i=$((i+1)); sleep 0.01; done) &";
+    let Some((spec, seen)) = followed(workshop.role_after(&format!("{script} true"), "server")) else {
+        return;
+    };
+    runtime().block_on(async {
+        let server = start(spec).await.unwrap();
+        for _ in 0..20 {
+            let last = std::fs::read_to_string(workshop.dir.join("last")).unwrap();
+            server.hear_lookups().await;
+            let flag = workshop.dir.join(format!("flag{}", last.trim()));
+            assert_eq!(sights(&seen.until(None).unwrap(), &flag), [Sight::Absent], "{last}");
+        }
+        server.kill().await;
+    });
+}
+
+#[test]
 fn what_comes_and_goes_is_told_each_time() {
     let workshop = Workshop::new();
     let flag = workshop.dir.join("flag");

@@ -281,7 +281,15 @@ fn line_that_matters(lines: &Lines<'_>) -> Option<usize> {
         last.find(|(at, said)| lines.weight(*at) > Weight::Advice && speaks_of_error(said))
     };
     let thrown = thrown.max(lines.exception().map(|(at, _)| at));
-    thrown.or_else(|| told().or_else(mentioned).or_else(|| lines.last(1).next()).map(|(at, _)| at))
+    let last = || told().or_else(mentioned).or_else(|| lines.last(1).next()).map(|(at, _)| at);
+    thrown
+        .or_else(last)
+        .map(|at| at + usize::from(says_only_where(lines.text(at)) && !lines.text(at + 1).is_empty()))
+}
+
+/// The first line of a panic of Rust 1.73 and later, which has its message below.
+fn says_only_where(line: &str) -> bool {
+    line.contains(" panicked at ") && line.ends_with(':')
 }
 
 /// The message of an exception of C++ that nobody caught.

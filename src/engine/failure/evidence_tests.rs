@@ -107,6 +107,21 @@ fn a_crash_behind_a_shell_is_one_and_shows_what_it_said() {
 }
 
 #[test]
+fn a_panic_of_rust_is_told_by_its_message() {
+    let note = "note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n";
+    let panic =
+        "thread 'main' panicked at src/main.rs:4:5:\nindex out of bounds: the len is 3 but the index is 7\n";
+    let line = |log: &str| examine(log, Some(Exit::Code(101)), Moment::Start).failure.line;
+    assert_eq!(line(&format!("{panic}{note}")), "index out of bounds: the len is 3 but the index is 7");
+    assert_eq!(
+        line("thread 'main' panicked at src/main.rs:4:5:\n"),
+        "thread 'main' panicked at src/main.rs:4:5:"
+    );
+    let older = "thread 'main' panicked at 'no', src/main.rs:4:5";
+    assert_eq!(line(&format!("{older}\n{note}")), older);
+}
+
+#[test]
 fn a_last_line_that_is_no_cause_is_told_as_what_it_is() {
     let line = |log: &str, exit| examine(log, Some(exit), Moment::Start).failure.line;
     let info = "INFO 03-11 10:12:01 [api_server.py:1772] vLLM API server version 0.17.1\n";

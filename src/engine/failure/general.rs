@@ -50,7 +50,7 @@ const MACHINE: [(&str, &str); 10] = [
 ];
 
 /// Causes, then consequences, each from the exact to the vague. The names of consequences are in [`class`].
-const TABLE: [(&str, &str); 60] = [
+const TABLE: [(&str, &str); 62] = [
     ("unknown flag", r"error: unrecognized arguments: (.+)"),
     ("unknown flag", r"error: unexpected argument '(-\S+)' found"),
     ("unknown flag", r"No such option:? (.+)"),
@@ -59,6 +59,9 @@ const TABLE: [(&str, &str); 60] = [
         r"error: argument (-\S+): (?:invalid .+ value|invalid choice|expected .+ argument|Value .* cannot be converted)",
     ),
     ("unknown flag", r"error: unknown argument: (\S+)"),
+    // Go's own flags, and those of its most common library
+    ("unknown flag", r"^flag provided but not defined: (-\S+)"),
+    ("unknown flag", r"^Error: unknown (?:shorthand )?flag: (.+)"),
     ("unknown flag", r"error: (ambiguous option: .+)"),
     ("bad value", r"Error: Invalid value for '([^']+)'|error: invalid value '[^']*' for '([^']+)'"),
     ("bad value", r"Unknown quantization method: (.+)"),

@@ -105,6 +105,24 @@ fn an_image_whose_program_cannot_be_run_says_nothing_of_the_engine_s_flags() {
 }
 
 #[test]
+fn usage_errors_of_programs_in_go_are_told_by_the_flag_and_not_by_the_help_behind_it() {
+    for (log, line) in [
+        (
+            "flag provided but not defined: -batch\nUsage of srv:\n  -port int\n    \tport to listen on (default 8080)\n",
+            "flag provided but not defined: -batch",
+        ),
+        (
+            "Error: unknown flag: --batch\nUsage:\n  srv serve [flags]\n\nFlags:\n      --port int   port to listen on (default 8080)\n",
+            "Error: unknown flag: --batch",
+        ),
+        ("Error: unknown shorthand flag: 'b' in -b\n", "Error: unknown shorthand flag: 'b' in -b"),
+    ] {
+        let found = classify(log, &[]).expect(log);
+        assert_eq!((found.class.as_str(), found.line.as_str()), ("unknown flag", line));
+    }
+}
+
+#[test]
 fn what_other_languages_and_the_machine_say_is_understood() {
     for (log, class, line) in [
         (

@@ -58,6 +58,8 @@ pub(super) struct Watch {
     log: MaskedLog<File>,
     /// What the engine looks for, where that is seen, and when it was told of last.
     lookups: Option<(Listener, Instant)>,
+    /// perflab waits to hear of it.
+    tell: bool,
     tree: Tree,
     /// Directories of the launch's that go with it.
     own: Vec<PathBuf>,
@@ -89,6 +91,7 @@ impl Watch {
             buffer: vec![0; 1 << 16],
             log,
             lookups: listener.map(|listener| (listener, Instant::now())),
+            tell: false,
             tree,
             own,
             container,
@@ -181,13 +184,14 @@ impl Watch {
                     return;
                 }
             };
-            self.phase = match (order, &self.phase) {
-                (Order::Kill, _) | (_, Phase::Killing) => Phase::Killing,
+            match (order, &self.phase) {
+                (Order::Tell, _) => self.tell = true,
+                (Order::Kill, _) | (_, Phase::Killing) => self.phase = Phase::Killing,
                 (Order::Term { signal }, _) => {
                     self.tree.signal_group(signal);
-                    Phase::Asked { signal, all: false }
+                    self.phase = Phase::Asked { signal, all: false };
                 }
-            };
+            }
             if orders.buffer().is_empty() {
                 return;
             }
@@ -264,8 +268,11 @@ impl Watch {
             self.log_reported = (Instant::now(), self.log.total());
             outbox.push(&Report::Log { bytes: self.log.total() });
         }
-        if self.next_lookups().is_zero() {
+        if self.tell || self.next_lookups().is_zero() {
             self.tell_lookups(outbox);
+        }
+        if std::mem::take(&mut self.tell) {
+            outbox.push(&Report::Told);
         }
         if !self.exit_reported
             && let Some(exit) = self.tree.exit()

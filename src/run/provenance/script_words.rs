@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::named::{looks_like_a_file, may_be_shown, path_of, shown};
 use super::scripts::{Reader, is_of_system};
 use super::shell::{KEYWORDS, MAKERS, RUNNERS, Word, assigned, commands, defaulted, first_of, rest_of};
-use super::starts::{MAKE, ON_PATH, base, is_shell};
+use super::starts::{MAKE, ON_PATH, SOURCED, base, is_shell};
 use super::uses::{Use, use_of};
 use super::{globs, states};
 use crate::disk;
@@ -29,6 +29,8 @@ pub(super) fn is_for_everybody(dir: &Path) -> bool {
 pub(super) struct Place {
     /// a shell reads it
     pub is_script: bool,
+    /// as a part of what it reads
+    is_sourced: bool,
     /// it may be a program
     is_run: bool,
     /// it is one for sure, so that it counts wherever it lies
@@ -108,11 +110,11 @@ impl Script<'_, '_, '_> {
             } else if place.is_run && MAKERS.contains(&text.as_str()) {
                 return;
             } else if place.is_run && (text == "." || text == "source" || is_shell(text)) {
-                place = Place { is_script: true, ..Place::default() };
+                place = Place { is_script: true, is_sourced: !is_shell(text), ..Place::default() };
             } else {
                 self.value(&flag, text, place);
                 // options of a runner have values, which may be taken for what it runs
-                place = Place { is_script: false, is_run: place.is_meant, ..place };
+                place = Place { is_script: false, is_sourced: false, is_run: place.is_meant, ..place };
             }
             flag.clear();
             place.is_flag = false;
@@ -296,6 +298,9 @@ impl Script<'_, '_, '_> {
             }
             known |= self.reader.add(key, path, place);
         }
+        if place.is_sourced && !name.contains('/') {
+            known |= self.sourced(name, place);
+        }
         let may_run = place.is_run && !known && !name.contains('/');
         if may_run && (place.is_meant || self.reader.by_path(name).is_some()) {
             self.before_on_its_path(name);
@@ -313,6 +318,17 @@ impl Script<'_, '_, '_> {
 }
 
 impl Script<'_, '_, '_> {
+    /// What a shell reads that is found along the `PATH`, before the directory that it works in.
+    fn sourced(&mut self, name: &str, place: Place) -> bool {
+        if let Some(path) = self.reader.by_path(name) {
+            let key =
+                path.strip_prefix(self.reader.ground.study_dir).unwrap_or(&path).to_str().map(str::to_owned);
+            return key.is_some_and(|key| self.reader.add(key, path, place));
+        }
+        let found = self.reader.ground.sourced(name).filter(|path| !path.parent().is_some_and(is_of_system));
+        found.is_some_and(|path| self.reader.add(format!("{name}{SOURCED}"), path, place))
+    }
+
     /// Where a program may be found before the one that is, by what the script itself puts before the `PATH`: which of several lines puts
     /// what first is left open.
     fn before_on_its_path(&mut self, name: &str) {

@@ -12,6 +12,8 @@ const ENDINGS: [&str; 5] = ["sh", "bash", "zsh", "ksh", "env"];
 pub(super) const MAKE: &str = "make";
 /// Ends the name of a program that the `PATH` leads to.
 pub(super) const ON_PATH: &str = " on PATH";
+/// Ends the name of a file that a shell reads and that the `PATH` leads to: `. tune.env`.
+pub(super) const SOURCED: &str = " sourced along PATH";
 
 /// Where names lead.
 pub struct Ground<'a> {
@@ -28,11 +30,20 @@ impl Ground<'_> {
         let is_shim = found.parent().is_some_and(|dir| dir.ends_with("shims"));
         (!is_shim).then_some(found)
     }
+
+    /// What a shell reads by a name without a directory: the first file of that name, whether or not it can be run.
+    pub(super) fn sourced(&self, name: &str) -> Option<PathBuf> {
+        let all = std::env::split_paths(self.path).map(|dir| self.study_dir.join(dir).join(name));
+        all.into_iter().find(|path| path.is_file())
+    }
 }
 
-/// Where a name of [`Said::there`](super::scripts::Said::there) leads that is one of a program.
+/// Where a name of [`Said::there`](super::scripts::Said::there) leads that is looked for along the `PATH`.
 pub fn program(name: &str, ground: &Ground<'_>) -> Option<PathBuf> {
-    ground.program(name.strip_suffix(ON_PATH)?)
+    match name.strip_suffix(SOURCED) {
+        Some(name) => ground.sourced(name),
+        None => ground.program(name.strip_suffix(ON_PATH)?),
+    }
 }
 
 /// Where the reading of a command's scripts begins.
