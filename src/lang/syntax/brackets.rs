@@ -14,12 +14,12 @@ pub fn unbalanced(text: &str) -> Option<(usize, Piece)> {
 }
 
 /// By stack and by the indentation of closing lines: a `}` that begins its line further left than the line that opened the bracket belongs to
-/// a bracket further out.
+/// a bracket further out. Of a block it does not where each bracket has its other half: that is bad layout only.
 fn by_stack(text: &str) -> Option<(usize, Piece)> {
     let blank = |at: usize| text[at..].bytes().take_while(|b| matches!(b, b' ' | b'\t')).count();
     // where a bracket stands, which it is, and how far its line is indented
     let mut stack: Vec<(usize, u8, usize)> = Vec::new();
-    let (mut line, mut indent) = (0, blank(0));
+    let (mut line, mut indent, mut even) = (0, blank(0), None);
     for (at, piece) in Scanner::new(text) {
         match piece {
             Piece::Open(b) => stack.push((at, b, indent)),
@@ -27,7 +27,9 @@ fn by_stack(text: &str) -> Option<(usize, Piece)> {
                 let Some(&(open, o, outer)) = stack.last() else { return Some((at, piece)) };
                 // of the only one that is open it is the end, wherever it stands, but for one that begins its line
                 let begins = || text[..open].rsplit('\n').next().is_some_and(|l| l.trim().is_empty());
-                let dedents = line + indent == at && indent < outer && (stack.len() > 1 || begins());
+                let left = line + indent == at && indent < outer && (stack.len() > 1 || begins());
+                let dedents =
+                    left && !(ends_its_line(text, open) && *even.get_or_insert_with(|| is_even(text)));
                 if closes(o, b) && !dedents {
                     stack.pop();
                 } else if !dedents && (is_spare(&stack, text, at) || is_strange(&stack, text, at)) {
@@ -44,6 +46,26 @@ fn by_stack(text: &str) -> Option<(usize, Piece)> {
         }
     }
     stack.last().map(|&(at, b, _)| (at, Piece::Open(b)))
+}
+
+/// Whether a bracket opens lines below it.
+fn ends_its_line(text: &str, at: usize) -> bool {
+    let behind = text[at + 1..].lines().next().unwrap_or_default().trim_start();
+    behind.is_empty() || behind.starts_with('#')
+}
+
+/// Whether each bracket has its other half, wherever that stands.
+fn is_even(text: &str) -> bool {
+    let mut open = Vec::new();
+    let mut fits = |(_, piece)| match piece {
+        Piece::Open(b) => {
+            open.push(b);
+            true
+        }
+        Piece::Close(b) => open.pop().is_some_and(|o| closes(o, b)),
+        _ => true,
+    };
+    Scanner::new(text).all(&mut fits) && open.is_empty()
 }
 
 /// Whether all is closed on its line without a closing bracket that fits none: `{"a": [1, 2]]}`.

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use foldhash::{HashMap, HashMapExt};
+
 use super::blocks::first_word;
 use super::brackets::bracket;
 use super::headless::is_point;
@@ -126,8 +128,29 @@ fn is_nearly_a_head(word: &str, behind: &str) -> bool {
     behind.starts_with(' ') && behind.contains('{') && !words::STEP_SETTINGS.contains(&word) && is_near()
 }
 
+/// How many more braces are closed than opened from each `}` to the end of its declaration.
+fn closed_behind(text: &str) -> HashMap<usize, usize> {
+    let declares = |at: usize| words::DECLARATIONS.contains(&first_word(&text[at..]));
+    let pieces: Vec<(usize, Piece)> = Scanner::new(text).collect();
+    let (mut left, mut behind) = (0_usize, HashMap::new());
+    for (at, piece) in pieces.into_iter().rev() {
+        match piece {
+            Piece::Other if text.as_bytes()[at] == b'\n' && declares(at + 1) => left = 0,
+            Piece::Open(b'{') => left = left.saturating_sub(1),
+            Piece::Close(b'}') => {
+                behind.insert(at, left);
+                left += 1;
+            }
+            _ => {}
+        }
+    }
+    behind
+}
+
 /// `step a {` that is open where the next step or track begins, or where the block around it ends: the place before which it was to end.
+/// A `}` in the place of the block around ends the step all the same where those below it end all that is open around.
 fn unclosed(text: &str) -> Vec<(usize, usize)> {
+    let mut behind = None;
     let line_at = |start: usize| text[start..].split(['\n', '\r']).next().unwrap_or_default();
     let (mut stack, mut found): (Vec<Open<'_>>, _) = (Vec::new(), Vec::new());
     // the line, and whether nothing of it was seen yet
@@ -172,7 +195,9 @@ fn unclosed(text: &str) -> Vec<(usize, usize)> {
                 let around = stack.len().checked_sub(2).map(|n| indent(stack[n].line));
                 let of_block_around = |top: &&Open<'_>| {
                     let inner = top.start != start && (top.is("step") || top.is("track"));
-                    fresh && inner && indent(line) < indent(top.line) && around == Some(indent(line))
+                    let dedents = fresh && indent(line) < indent(top.line) && around == Some(indent(line));
+                    let closed = |behind: &HashMap<usize, usize>| behind.get(&at) == Some(&(stack.len() - 1));
+                    inner && dedents && !closed(behind.get_or_insert_with(|| closed_behind(text)))
                 };
                 if let Some(top) = stack.last().filter(of_block_around) {
                     found.push((top.at, start));
