@@ -14,8 +14,8 @@ use super::settings;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, nearest};
 use crate::lang::source::{FileId, Span};
-use crate::lang::syntax::UNNAMED;
 use crate::lang::syntax::ast::{self, Item, Study, StudyLineKind as Line, Use};
+use crate::lang::syntax::{Block, UNNAMED};
 
 /// Kinds that matter only where something names them. Rules hold by being there.
 const NAMED: [Kind; 5] = [Kind::Param, Kind::Engine, Kind::Axis, Kind::Profile, Kind::Metric];
@@ -208,6 +208,8 @@ impl Checker<'_> {
                 !d.message.contains("function") && !imported
             }
             Kind::Metric => d.code == Code::NeedsStatistic && reads(d.span),
+            // a step says nothing else, and what it was to vary may be this
+            Kind::Axis if d.about == About::NoSetting(Block::Step) => true,
             // something of another kind stands in its place
             _ if d.about == About::Instead(kind) => true,
             // a profile that cannot be what it is named for stands in the place of another

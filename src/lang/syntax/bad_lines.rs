@@ -3,6 +3,7 @@
 use super::blocks::{Block, elsewhere, first_word};
 use super::brackets::{self, Doubled};
 use super::expected::by_rule;
+use super::habits::Axes;
 use super::lexical;
 use super::{flag_lines, glued, habits, headless, json_slips, loops, names, synonyms, wordless, words};
 use crate::lang::codes::Code;
@@ -10,7 +11,13 @@ use crate::lang::diag::{About, Diagnostic, Sink, begun, did_you_mean, short};
 use crate::lang::source::{FileId, Span};
 
 /// Explains one bad line of a block. `base` is where the line begins in its file. Returns the settings that were probably meant.
-pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) -> Vec<&'static str> {
+pub fn line(
+    id: FileId,
+    block: Block,
+    (text, as_axes): (&str, Axes),
+    base: usize,
+    sink: &mut Sink,
+) -> Vec<&'static str> {
     let word = first_word(text);
     let (_, known) = block.settings();
     if let Some(found) = lexical::invisible(id, base, text) {
@@ -28,12 +35,14 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
         sink.push(found);
         return settings_named(block, text);
     }
-    if let Some(found) = unknown_setting(id, block, text, base) {
+    if let Some(found) = unknown_setting(id, block, (text, as_axes), base) {
         sink.push(found);
         return match (block, word) {
             (Block::Step, "by") => vec!["vary"],
             // what `vllm bench serve` calls a load's settings: which of them are meant, the help says
-            (Block::Profile, _) if habits::line(block, text).is_some() => words::PROFILE_SETTINGS.to_vec(),
+            (Block::Profile, _) if habits::line(block, text, as_axes).is_some() => {
+                words::PROFILE_SETTINGS.to_vec()
+            }
             // a text alone
             (Block::Study, _) if text.starts_with('"') => vec!["model", "gpus"],
             (Block::Engine, _) if text.starts_with('"') => vec!["version", "serve"],
@@ -58,6 +67,11 @@ pub fn line(id: FileId, block: Block, text: &str, base: usize, sink: &mut Sink) 
             (Block::Study, "on") if !settings_named(block, text).is_empty() => settings_named(block, text),
             // `first { vary seqs }`
             (Block::Study, _) if text.contains("vary ") => vec!["step"],
+            (Block::Step, _)
+                if as_axes == Axes::Stray && did_you_mean(word, known.iter().copied()).is_none() =>
+            {
+                Vec::new()
+            }
             // axes without their word, as in `step a { seqs * batched }`
             (Block::Step, _) if did_you_mean(word, known.iter().copied()).is_none() => vec!["vary"],
             // nobody knows which of a load's settings this was to be
@@ -101,7 +115,12 @@ fn words_of(text: &str) -> impl Iterator<Item = &str> {
     open.flat_map(|part| part.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')))
 }
 
-fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<Diagnostic> {
+fn unknown_setting(
+    id: FileId,
+    block: Block,
+    (text, as_axes): (&str, Axes),
+    base: usize,
+) -> Option<Diagnostic> {
     let word = first_word(text);
     let (what, known) = block.settings();
     // docker's way to set a variable
@@ -125,7 +144,7 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
         let sign = Span::new(id, base..base + 2);
         return Some(d.label("a comment?").help("comments begin with `#`").edit(sign, "#"));
     }
-    let load = block == Block::Profile && habits::line(block, text).is_some();
+    let load = block == Block::Profile && habits::line(block, text, as_axes).is_some();
     if text.starts_with('-') && !load && !variable {
         let setting = shown.trim_start_matches('-');
         if known.contains(&setting) {
@@ -172,13 +191,14 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
         let d = d.label("a flag lacks its dashes");
         return Some(d.help(format!("a flag is typed as in a shell: write `{right}=…`")).edit(span, right));
     }
-    if let Some((right, help)) = habits::line(block, text).filter(|_| !near) {
+    if let Some((right, help)) = habits::line(block, text, as_axes).filter(|_| !near) {
         let d = d.label("unknown").help(help);
         let first_line = text.lines().next().unwrap_or_default();
         let end = first_line.find(" #").unwrap_or(first_line.len());
         let whole = Span::new(id, base..base + first_line[..end].trim_end().len());
         return Some(match right {
             Some(right) => d.edit(whole, right),
+            None if as_axes == Axes::NoAxis => d.about(About::NoSetting(block)),
             None => d,
         });
     }
@@ -195,7 +215,9 @@ fn unknown_setting(id: FileId, block: Block, text: &str, base: usize) -> Option<
     if let Some(whole) = begun(word, known.iter().copied()).filter(|_| d.suggested.is_empty()) {
         d = d.suggest(whole).edit(span, whole);
     }
-    if d.suggested.is_empty() {
+    // of a step that says what it varies, nothing is missing
+    let varies = block == Block::Step && matches!(as_axes, Axes::More | Axes::Stray);
+    if d.suggested.is_empty() && !varies {
         d = d.about(About::NoSetting(block));
     }
     Some(d.help(format!("{what} has the settings {}", known.join(", "))))

@@ -43,6 +43,8 @@ pub struct Builder<'a, 's> {
     broken: HashSet<String>,
     /// flags that lines of the engine being read declare, had they been readable
     unread_flags: Vec<String>,
+    /// whether the step being read says what it varies
+    varies: bool,
     operators: usize,
 }
 
@@ -74,6 +76,7 @@ impl<'a, 's> Builder<'a, 's> {
             sink,
             broken: HashSet::new(),
             unread_flags: Vec::new(),
+            varies: false,
             operators: 0,
         }
     }
@@ -172,7 +175,7 @@ impl<'a, 's> Builder<'a, 's> {
             self.sink.unexplained();
             return Vec::new();
         }
-        bad_lines::line(self.id, block, text, base, self.sink)
+        bad_lines::line(self.id, block, (text, self.as_axes(text)), base, self.sink)
     }
 
     /// The lines of a block that can be read, and the settings that the others were probably meant to be.
@@ -184,6 +187,7 @@ impl<'a, 's> Builder<'a, 's> {
     ) -> (Vec<T>, Vec<&'static str>) {
         let (mut found, mut unread) = (Vec::new(), Vec::new());
         let lines: Vec<_> = lines.collect();
+        self.varies = block == Block::Step && lines.iter().any(|l| first_word(l.as_str()) == "vary");
         let mut at = 0;
         while let Some(line) = lines.get(at) {
             if line.as_rule() != Rule::bad_line {

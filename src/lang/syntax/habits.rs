@@ -12,8 +12,21 @@ pub type Meant = (Option<String>, String);
 pub(super) const LISTS_OF_FLAGS: [&str; 6] =
     ["flags", "extra_args", "extra_flags", "server_args", "cmd", "command"];
 
+/// What a line of axes alone can be in the step that it stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Axes {
+    /// what the step varies
+    Varied,
+    /// more of it: the step says already what it varies
+    More,
+    /// nothing: no axis is called so
+    NoAxis,
+    /// the same, beside what the step varies
+    Stray,
+}
+
 /// What a line was meant to be that begins with no setting of its block.
-pub fn line(block: Block, text: &str) -> Option<Meant> {
+pub fn line(block: Block, text: &str, as_axes: Axes) -> Option<Meant> {
     let line = text.lines().next().unwrap_or_default().trim_end();
     let comment = line.find(" #").unwrap_or(line.len());
     let line = line[..comment].trim_end();
@@ -22,10 +35,10 @@ pub fn line(block: Block, text: &str) -> Option<Meant> {
         .or_else(|| dashes(line))
         .or_else(|| matches!(block, Block::Engine | Block::Site).then(|| variable(line))?)
         .or_else(|| (block == Block::Engine).then(|| flag(line))?)
-        .or_else(|| (block == Block::Step).then(|| axes(line))?)
+        .or_else(|| (block == Block::Step).then(|| axes(line, as_axes))?)
         .or_else(|| (block == Block::Profile).then(|| load(line))?)
         .or_else(|| (block == Block::Study).then(|| profile_first(line))?)
-        .or_else(|| misplaced(block, line))
+        .or_else(|| misplaced(block, line, as_axes))
 }
 
 /// `on chat maximize total_tps`
@@ -121,7 +134,20 @@ fn flag(line: &str) -> Option<Meant> {
 }
 
 /// `step a { seqs * batched }`.
-fn axes(line: &str) -> Option<Meant> {
+fn axes(line: &str, as_axes: Axes) -> Option<Meant> {
+    let right = of_axes(line)?;
+    match as_axes {
+        Axes::Varied => Some((Some(right.clone()), format!("a step varies axes: write `{right}`"))),
+        Axes::More => Some((
+            None,
+            "a step varies one product of axes: join the two by `*`, or write two steps".to_owned(),
+        )),
+        Axes::NoAxis | Axes::Stray => None,
+    }
+}
+
+/// What is varied by a line that names axes and has no word for it, or one that is glued to it.
+fn of_axes(line: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_*+[](),. ".contains(c);
     let first = line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next().unwrap_or_default();
     let alone = line.len() == first.len();
@@ -133,8 +159,7 @@ fn axes(line: &str) -> Option<Meant> {
     let joined =
         line.split(['*', '+', '(', ')', '[', ']', ',']).all(|part| part.split_whitespace().count() < 2);
     let near = crate::lang::diag::did_you_mean(first, words::STEP_SETTINGS.iter().copied()).is_some();
-    (line.chars().all(plain) && (alone || algebra && joined) && !near)
-        .then(|| (Some(right.clone()), format!("a step varies axes: write `{right}`")))
+    (!line.is_empty() && line.chars().all(plain) && (alone || algebra && joined) && !near).then_some(right)
 }
 
 /// `max-concurrency 64`, `--request-rate=8`: the number goes with the setting that is meant.
@@ -164,7 +189,7 @@ fn load(line: &str) -> Option<Meant> {
 }
 
 /// Declarations inside of a block, and what newcomers look for in a study.
-fn misplaced(block: Block, line: &str) -> Option<Meant> {
+fn misplaced(block: Block, line: &str, as_axes: Axes) -> Option<Meant> {
     let word = super::blocks::first_word(line);
     if block == Block::Study && word == "gain" {
         let number = line[word.len()..].trim_start_matches([' ', '\t', '>', '=', ':']);
@@ -241,7 +266,7 @@ fn misplaced(block: Block, line: &str) -> Option<Meant> {
         }
         (Block::Study, "stage" | "phase" | "tune") => "write `step NAME \"Title\" { vary AXIS }`",
         (Block::Step, "sweep" | "try" | "explore" | "grid" | "tune") => {
-            if let Some(right) = axes(line[word.len()..].trim_start()) {
+            if let Some(right) = axes(line[word.len()..].trim_start(), as_axes) {
                 return Some(right);
             }
             "a step varies axes: `vary seqs * batched`"

@@ -5,9 +5,12 @@ use pest::iterators::Pair;
 
 use super::Builder;
 use crate::lang::codes::Code;
+use crate::lang::comments::start_of_comment;
+use crate::lang::diag::did_you_mean;
 use crate::lang::source::Span;
 use crate::lang::syntax::blocks::{Block, first_word};
 use crate::lang::syntax::grammar::{Grammar, Rule};
+use crate::lang::syntax::habits::Axes;
 use crate::lang::syntax::{bad_lines, flag_lines, heads, joins, lexical, reread, words};
 
 impl<'a> Builder<'a, '_> {
@@ -34,6 +37,7 @@ impl<'a> Builder<'a, '_> {
                 // in which order words were meant is told where they are judged
                 let is_sure = of_a_study && !reread::reorders(told, at, text);
                 let (place, mended) = (told.span, reread::padded(told, at, text).filter(|_| is_sure));
+                let mended = mended.or_else(|| without_reason(block, at, text, place));
                 self.head_as_meant(at, text, place).or(mended.map(|line| (line, at)))?
             }
         };
@@ -69,6 +73,25 @@ impl<'a> Builder<'a, '_> {
             }
         }
         None
+    }
+
+    /// What a line of a step can be that names axes alone, as far as it does: a word that is no axis' name is none.
+    pub(super) fn as_axes(&self, text: &str) -> Axes {
+        let word = first_word(text);
+        let line = text.lines().next().unwrap_or_default();
+        let alone = line[..start_of_comment(line).unwrap_or(line.len())].trim_end().len() == word.len();
+        let glued =
+            ["vary", "pick"].iter().any(|w| word.strip_prefix(w).is_some_and(|rest| !rest.is_empty()));
+        // of a chunk of its file it is not known which axes there are
+        let known = if self.base > 0 { None } else { Some(names_an_axis(self.text, word)) };
+        match (self.varies, known.filter(|_| alone)) {
+            _ if alone && glued => Axes::Varied,
+            (false, Some(false)) => Axes::NoAxis,
+            (true, Some(false)) => Axes::Stray,
+            (true, None) if alone => Axes::Stray,
+            (true, _) => Axes::More,
+            (false, _) => Axes::Varied,
+        }
     }
 
     fn head_as_meant(&mut self, at: usize, text: &str, told: Span) -> Option<(String, usize)> {
@@ -184,6 +207,29 @@ impl<'a> Builder<'a, '_> {
             if unnamed { words::PROFILE_SETTINGS.to_vec() } else { bad_lines::settings_named(block, lost) };
         Some((more, settings))
     }
+}
+
+/// Whether a file has or imports an axis of a name, or nearly so.
+fn names_an_axis(file: &str, word: &str) -> bool {
+    let near = |name: &str| name == word || did_you_mean(word, [name]).is_some();
+    let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let declared =
+        |line: &str| line.strip_prefix("axis ").is_some_and(|rest| near(first_word(rest.trim_start())));
+    let imports = |part: &str| part.split('}').next().unwrap_or_default().split(|c| !in_name(c)).any(near);
+    word == "engine"
+        || file.lines().any(declared)
+        || file
+            .match_indices("use ")
+            .filter(|(at, _)| file[..*at].ends_with('\n') || *at == 0)
+            .any(|(at, _)| imports(&file[at..]))
+}
+
+/// `vary axis because "…"` without the reason, all else in its place: it says nothing of what is varied.
+fn without_reason(block: Block, at: usize, text: &str, told: Span) -> Option<String> {
+    let from = (told.start as usize).checked_sub(at)?;
+    let reason = text.get(from..)?;
+    let varied = block == Block::Step && text.starts_with("vary ") && first_word(reason) == "because";
+    varied.then(|| format!("{}{}", &text[..from], " ".repeat(reason.len())))
 }
 
 /// A step whose guard cannot be read, without it, all else in its place: what it varies is known.
