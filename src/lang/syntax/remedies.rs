@@ -213,7 +213,9 @@ impl<'a> At<'a> {
             let place = self.token.start..self.token.start + end + 2;
             return Some(mend(format!("a param stands by its name: write `{name}`"), place, name));
         }
-        let asks = self.word == "$" && is_condition(self.chunk);
+        // behind `on` a profile stands
+        let of_profile = self.chunk[..self.token.start].trim_end().ends_with(" on");
+        let asks = self.word == "$" && is_condition(self.chunk) && !of_profile;
         // `> ${limit}`
         let braced = rest.strip_prefix('{').and_then(|r| r.split_once('}')).map(|(name, _)| name);
         if let Some(name) = braced.filter(|name| asks && is_name(name)) {

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use super::at::{At, number_at_end, only};
+use super::at::{At, mend, number_at_end, only};
 use super::hints::{Hint, is_condition};
 use super::json_slips;
+use super::lexical::{Piece, Scanner};
 use crate::lang::diag::did_you_mean;
 use crate::lang::{unit_slips, units};
 
@@ -12,6 +13,7 @@ use crate::lang::{unit_slips, units};
 pub fn sign(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
     let at = At::new(chunk, token, word, expected);
     at.json()
+        .or_else(|| at.variable_of_a_shell())
         .or_else(|| at.value())
         .or_else(|| at.condition())
         .or_else(|| at.axes())
@@ -39,6 +41,9 @@ impl At<'_> {
             return Some(only(
                 "each value of an axis is one word or text: put a list into quotes as the engine takes it, `[\"[1, 2]\", \"[3]\"]`",
             ));
+        }
+        if word == "[" && before.ends_with(',') && in_a_list_of_values(before) {
+            return Some(self.list_as_a_value());
         }
         let inside = unclosed_json(before);
         Some(match word {
@@ -76,6 +81,26 @@ impl At<'_> {
             }
             _ => return None,
         })
+    }
+
+    /// `--sizes=["[1, 2]", [1, 2, 4]]`: a list that is one value, between others of an axis.
+    fn list_as_a_value(&self) -> Hint {
+        let rest = &self.chunk[self.token.start..];
+        let list =
+            rest.find(']').map(|end| &rest[..=end]).filter(|l| !l[1..].contains(['[', '"', '\n', '\\']));
+        let Some(list) = list else {
+            return only(
+                "each value of an axis is one word or text: put a list into quotes as the engine takes it",
+            );
+        };
+        let right = format!("\"{list}\"");
+        let help = format!("each value of an axis is one word or text: quote a list, `{right}`");
+        // where others are texts that hold a list, so is this one
+        if self.before.contains("\"[") {
+            mend(help, self.token.start..self.token.start + list.len(), right)
+        } else {
+            only(help)
+        }
     }
 
     fn value(&self) -> Option<Hint> {
@@ -129,6 +154,11 @@ impl At<'_> {
             ">" if self.before.ends_with('<') => self.from(self.before.len() - 1, "write `!=`", "!="),
             "less" | "lower" | "smaller" | "below" | "under" if self.is("an operator") => self.words_for("<"),
             "more" | "greater" | "higher" | "above" if self.is("an operator") => self.words_for(">"),
+            "is" if worded(self.after).is_some() => {
+                let (sign, len) = worded(self.after)?;
+                let at = self.token.start..self.token.end + len;
+                mend(format!("write `{sign}`"), at, sign)
+            }
             "is" | "equals" | "eq" => self.here("write `==` to compare", "=="),
             "in" if self.is("`on`") && !self.after.trim_start().starts_with(['[', '(', '{', '"']) => {
                 self.here("write `on`", "on")
@@ -151,6 +181,25 @@ impl At<'_> {
         Hint { help: format!("write `{sign}`"), edit: Some((at, sign.to_owned())) }
     }
 
+    /// `vary $axis`, `repeat $n`: a number before or behind the `$` would be money.
+    fn variable_of_a_shell(&self) -> Option<Hint> {
+        let rest = self.after.strip_prefix('{').unwrap_or(self.after);
+        let len = rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+        let name = &rest[..len];
+        if self.word != "$" || !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            return None;
+        }
+        let braced = rest.len() < self.after.len() && rest[len..].starts_with('}');
+        let end = self.token.end + len + 2 * usize::from(braced);
+        let is_name =
+            self.is("a name") && !name.starts_with('_') && !name.contains(|c: char| c.is_uppercase());
+        Some(if is_name {
+            mend(format!("a name stands without `$`: write `{name}`"), self.token.start..end, name)
+        } else {
+            only("the shell's variables are not known here: write the value itself")
+        })
+    }
+
     fn axes(&self) -> Option<Hint> {
         let (chunk, word, before) = (self.chunk, self.word, self.before);
         let last = before.rsplit(' ').next().unwrap_or_default();
@@ -165,6 +214,11 @@ impl At<'_> {
             "," | "&" | "and" if before.contains("vary ") => {
                 only("every pair is `seqs * batched`, one or the other `seqs + batched`")
             }
+            "because" if before.contains("vary ") => self.from(
+                before.len(),
+                "a `pick` has a reason; what is to be said of axes that are varied is a line of its own, `note \"…\"`",
+                "\n    note",
+            ),
             "times" | "x" | "runs" if chunk.starts_with("repeat ") => {
                 self.from(before.len(), "write the number alone: `repeat 3`", "")
             }
@@ -263,6 +317,56 @@ impl At<'_> {
         let shouted = plain_word(word) && right != word;
         shouted.then(|| self.here(format!("names are snake_case: write `{right}`"), &right))
     }
+}
+
+/// What words behind `is` compare by, and how much of a text they are.
+fn worded(after: &str) -> Option<(&'static str, usize)> {
+    const WORDS: [(&str, &str); 25] = [
+        ("less than or equal to", "<="),
+        ("greater than or equal to", ">="),
+        ("more than or equal to", ">="),
+        ("not equal to", "!="),
+        ("not less than", ">="),
+        ("no less than", ">="),
+        ("not more than", "<="),
+        ("no more than", "<="),
+        ("less than", "<"),
+        ("lower than", "<"),
+        ("smaller than", "<"),
+        ("more than", ">"),
+        ("greater than", ">"),
+        ("higher than", ">"),
+        ("larger than", ">"),
+        ("at most", "<="),
+        ("at least", ">="),
+        ("equal to", "=="),
+        ("below", "<"),
+        ("under", "<"),
+        ("above", ">"),
+        ("over", ">"),
+        ("less", "<"),
+        ("more", ">"),
+        ("not", "!="),
+    ];
+    let text = after.trim_start_matches([' ', '\t']);
+    let said = |(words, _): &&(&str, &str)| {
+        text.strip_prefix(words).is_some_and(|rest| rest.starts_with([' ', '\t']))
+    };
+    let (words, sign) = WORDS.iter().find(said)?;
+    Some((sign, after.len() - text.len() + words.len()))
+}
+
+/// Whether the bracket that is open at the end of a text holds values of a flag or variable.
+fn in_a_list_of_values(before: &str) -> bool {
+    let mut open = Vec::new();
+    for (at, piece) in Scanner::new(before) {
+        match piece {
+            Piece::Open(_) => open.push(at),
+            Piece::Close(_) => drop(open.pop()),
+            _ => {}
+        }
+    }
+    open.last().is_some_and(|at| before[*at..].starts_with('[') && before[..*at].ends_with('='))
 }
 
 /// `flase`: one of JSON's words with letters swapped, or one too many or too few. `full` and `tree` are words of their own.
