@@ -197,8 +197,13 @@ impl Missing {
     }
 }
 
-/// Whether the title of a declaration says a name: `profile crwod "Crowd"`.
+/// Whether the title of a declaration says a name: `profile crwod "Crowd"`. Of `profile chat "Small chats"` it does not say `chats`: one and
+/// several of a thing are words, neither of which is a slip for the other.
 fn is_titled(modules: &Modules, at: Span, name: &str) -> bool {
+    let declared = modules.slice(at);
+    if declared.strip_suffix('s') == Some(name) || name.strip_suffix('s') == Some(declared) {
+        return false;
+    }
     let line = modules.slice(at.line_in(modules.root_text()));
     let title = line.split('"').nth(1).unwrap_or_default().to_lowercase();
     let words: Vec<&str> = title.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
