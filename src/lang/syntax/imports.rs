@@ -76,7 +76,8 @@ pub fn left_out(text: &str) -> Vec<String> {
 }
 
 /// An import without its path or its names, or with a sign or word for them, as it was surely meant: `use { sim }` takes what one library
-/// alone has, of `use std/engines { }` those are taken that engines of the file derive from, of `use std/axes { * }` those that it names.
+/// alone has, of `use std/engines { }` those are taken that engines of the file derive from, of `use std/axes { * }` those that it names, and
+/// of `{ chat throughput }` both.
 pub fn as_meant(id: FileId, file: &str, at: usize, text: &str) -> Option<Use> {
     let rest = text.strip_prefix("use")?.split('}').next()?;
     let (path, list) = rest.split_once('{')?;
@@ -103,7 +104,9 @@ pub fn as_meant(id: FileId, file: &str, at: usize, text: &str) -> Option<Use> {
     } else {
         let names: Vec<&str> = list.split([',', ' ', '\t', '\n', '\r']).filter(|w| !w.is_empty()).collect();
         let place = |n: &str| n.as_ptr() as usize - text.as_ptr() as usize;
-        let library = misspelled(path.trim()).filter(|_| names.iter().all(|n| is_name(n)))?;
+        let library = misspelled(path.trim())
+            .or_else(|| without_commas(path.trim(), list))
+            .filter(|_| names.iter().all(|n| is_name(n)))?;
         (library, names.iter().map(|n| spanned(n, place(n))).collect())
     };
     (!names.is_empty()).then(|| Use {
@@ -149,6 +152,16 @@ pub(super) fn nothing_taken(text: &str) -> Option<String> {
     let more = if items.len() > SHOWN { ", …" } else { "" };
     (!names.is_empty())
         .then(|| format!("say what is taken: `use {path} {{ NAME }}`; it has {}{more}", names.join(", ")))
+}
+
+/// The part of the library of whose list nothing is wrong but commas that are missing.
+fn without_commas(path: &str, list: &str) -> Option<&'static str> {
+    let named = path.strip_prefix("std/")?;
+    let library = stdlib::LIBRARIES.iter().copied().find(|library| *library == named)?;
+    let of_library = |name: &str| stdlib::items(library).iter().any(|item| item.name == name);
+    // what is none of it may be a keyword that got into the list, or one half of a name
+    let all_there = |part: &str| !part.trim().is_empty() && part.split_whitespace().all(of_library);
+    list.split(',').all(all_there).then_some(library)
 }
 
 /// The one part of the library that has all of these names.
