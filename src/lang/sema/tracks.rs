@@ -11,6 +11,22 @@ use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, Factor, Item, Name, Search, StudyLineKind as Line};
 
+/// On which side of a border a step stands.
+enum Home<'a> {
+    Study,
+    Track(&'a str),
+}
+
+impl<'a> Home<'a> {
+    fn of(step: &'a Step) -> Self {
+        step.track.as_deref().map_or(Self::Study, Self::Track)
+    }
+
+    fn is_in(&self, track: Option<&str>) -> bool {
+        matches!(self, Self::Track(own) if Some(*own) == track)
+    }
+}
+
 /// The tracks since the last step: when a step or the end of the study comes, their winners meet.
 #[derive(Default)]
 pub struct Row {
@@ -146,12 +162,13 @@ impl Checker<'_> {
         if track.is_some_and(|track| self.is_torn_step(track, &name.value)) {
             return true;
         }
-        let elsewhere = earlier.iter().find(|s| s.name == name.value);
+        let elsewhere = earlier.iter().find(|s| s.name == name.value).map(Home::of);
+        let elsewhere = elsewhere.or_else(|| self.home_above(name).filter(|home| !home.is_in(track)));
         let is_engine = self.modules.root().find(Kind::Engine, &name.value).is_some();
         let own_engine = track.is_none_or(|t| t == name.value);
         let (message, help) = match (elsewhere, track) {
             _ if is_engine && own_engine => return false,
-            (Some(Step { track: Some(other), .. }), _) => (
+            (Some(Home::Track(other)), _) => (
                 format!("the step `{}` belongs to the track `{other}`", name.value),
                 match track {
                     Some(_) => "a track starts from its engine, or from one of its own steps",
@@ -179,6 +196,22 @@ impl Checker<'_> {
         let d = Diagnostic::new(Code::TrackBorder, name.span, message).label("not on this side");
         self.sink.push(d.help(help));
         true
+    }
+
+    /// Where a step above in the study stands that has a mistake of its own, so that it is none to go on from: in which track, if in one.
+    fn home_above(&self, name: &Name) -> Option<Home<'_>> {
+        let is_it = |s: &ast::Step| s.name.value == name.value && s.name.span.start < name.span.start;
+        let items = self.modules.root().file.items.iter();
+        let around =
+            |span: Span| span.file == name.span.file && span.range().contains(&(name.span.start as usize));
+        let study = items
+            .filter_map(|i| if let Item::Study(s) = i { Some(s) } else { None })
+            .find(|s| around(s.span))?;
+        study.lines.iter().find_map(|l| match &l.kind {
+            Line::Step(step) if is_it(step) => Some(Home::Study),
+            Line::Track(t) if t.steps.iter().any(is_it) => Some(Home::Track(&t.engine.value)),
+            _ => None,
+        })
     }
 
     /// Whether a step of a track could not be read that is called so, or that lacks its name: it is on this side of the border.
