@@ -20,7 +20,11 @@ impl Checker<'_> {
         let torn = |a: &&Axis| {
             // points that have names keep them, whatever is wrong with their values
             let named = matches!(a.body, AxisBody::Points(_));
-            let says = |d: &Diagnostic| apart.contains(&d.code) || named && of_value.contains(&d.code);
+            // and an object is picked by no name that stands in it
+            let in_object = |d: &Diagnostic| stands_in_an_object(self.modules.slice(a.span), d.span, a.span);
+            let says = |d: &Diagnostic| {
+                apart.contains(&d.code) || of_value.contains(&d.code) && (named || in_object(d))
+            };
             self.sink.in_span(a.span).any(|d| !says(d))
         };
         let torn: Vec<&Axis> = axes.clone().filter(torn).collect();
@@ -64,6 +68,18 @@ impl Checker<'_> {
             }
         }
     }
+}
+
+/// Whether a place in an axis is within an object that a flag is set to.
+fn stands_in_an_object(axis: &str, at: Span, around: Span) -> bool {
+    let before = (at.start as usize).checked_sub(around.start as usize).and_then(|at| axis.get(..at));
+    let Some((before, open)) = before.and_then(|b| Some((b, b.rfind("={")?))) else { return false };
+    let depth = before[open..].chars().fold(0_i32, |depth, c| match c {
+        '{' => depth + 1,
+        '}' => depth - 1,
+        _ => depth,
+    });
+    depth > 0
 }
 
 /// The axis that lacks a point which was picked.

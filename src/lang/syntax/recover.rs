@@ -207,11 +207,28 @@ fn of_bracket(
     let empty = text[at + 1..].trim().is_empty();
     let heads = text.trim_start().find('{').map(|n| n + indent) == Some(at);
     if matches!(piece, Piece::Open(b'{')) && heads && !empty {
-        out.item = closed(id, file, span, sink, &mut out.broken);
+        out.item = closed(id, file, span, sink, &mut out.broken)
+            .or_else(|| points_of_open_axis(id, text, span, sink, &mut out.broken));
     } else if matches!(piece, Piece::Open(b'{')) && !empty {
         out.item = without_block(id, text, at, base, sink, &mut out.broken);
     }
     out
+}
+
+/// An axis whose brace is not closed, with what is wrong with some of its points, where others are as they should be.
+fn points_of_open_axis(
+    id: FileId,
+    text: &str,
+    span: Span,
+    sink: &mut Sink,
+    broken: &mut Vec<String>,
+) -> Option<Item> {
+    let mut own = Sink::default();
+    let item = axis(id, &format!("{text}\n}}"), span.start as usize, &mut own, broken)?;
+    // the brace that stands in is in no place of the file
+    own.forget(|d| d.span.end > span.end);
+    sink.take_over(own);
+    Some(item)
 }
 
 /// The first line of a block whose title is not closed.
