@@ -247,9 +247,10 @@ impl<'a> Search<'a> {
                 if concerns(&OF_LENGTHS) {
                     self.loads.insert(profile.name.value.clone());
                 }
-                // stated, they are as many however they come
+                // stated, they are as many however they come, and a cap bounds none of them
                 let stated = profile.lines.iter().any(|l| l.word.value == "requests");
-                let of_pace = stated && matches!(word, "rate" | "arrivals" | "in_flight" | "concurrency");
+                let of_pace =
+                    word == "in_flight" || stated && matches!(word, "rate" | "arrivals" | "concurrency");
                 self.in_flight |= concerns(&OF_COUNTS);
                 if concerns(&OF_COUNTS) && !of_pace {
                     self.profiles.insert(profile.name.value.clone());
