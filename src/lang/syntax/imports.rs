@@ -102,11 +102,12 @@ pub fn as_meant(id: FileId, file: &str, at: usize, text: &str) -> Option<Use> {
         let brace = Span::new(id, at + open..at + open + 1);
         (library, names.into_iter().map(|value| Name { value, span: brace }).collect())
     } else {
-        let names: Vec<&str> = list.split([',', ' ', '\t', '\n', '\r']).filter(|w| !w.is_empty()).collect();
         let place = |n: &str| n.as_ptr() as usize - text.as_ptr() as usize;
-        let library = misspelled(path.trim())
-            .or_else(|| without_commas(path.trim(), list))
-            .filter(|_| names.iter().all(|n| is_name(n)))?;
+        let words = list.split([',', ' ', '\t', '\n', '\r']).filter(|w| !w.is_empty());
+        let meant = misspelled(path.trim()).map(|library| (library, words.collect::<Vec<_>>()));
+        let (library, names) = meant
+            .or_else(|| without_commas(file, path.trim(), list))
+            .filter(|(_, names)| names.iter().all(|n| is_name(n)))?;
         (library, names.iter().map(|n| spanned(n, place(n))).collect())
     };
     (!names.is_empty()).then(|| Use {
@@ -154,14 +155,19 @@ pub(super) fn nothing_taken(text: &str) -> Option<String> {
         .then(|| format!("say what is taken: `use {path} {{ NAME }}`; it has {}{more}", names.join(", ")))
 }
 
-/// The part of the library of whose list nothing is wrong but commas that are missing.
-fn without_commas(path: &str, list: &str) -> Option<&'static str> {
-    let named = path.strip_prefix("std/")?;
-    let library = stdlib::LIBRARIES.iter().copied().find(|library| *library == named)?;
+/// The part of the library of whose list nothing is wrong but commas that are missing, and what is taken of it: what stands behind a name,
+/// and is used nowhere, may be what is wrong.
+fn without_commas<'t>(file: &str, path: &str, list: &'t str) -> Option<(&'static str, Vec<&'t str>)> {
+    let library = path.strip_prefix("std/")?;
+    let library = stdlib::LIBRARIES.iter().copied().find(|known| *known == library)?;
     let of_library = |name: &str| stdlib::items(library).iter().any(|item| item.name == name);
     // what is none of it may be a keyword that got into the list, or one half of a name
     let all_there = |part: &str| !part.trim().is_empty() && part.split_whitespace().all(of_library);
-    list.split(',').all(all_there).then_some(library)
+    let is_used = |name: &str| !named(file, std::iter::once(name.to_owned())).is_empty();
+    let taken = |part: &'t str| {
+        part.split_whitespace().enumerate().filter(|(n, name)| *n == 0 || is_used(name)).map(|(_, name)| name)
+    };
+    list.split(',').all(all_there).then(|| (library, list.split(',').flat_map(taken).collect()))
 }
 
 /// The one part of the library that has all of these names.
