@@ -129,10 +129,15 @@ fn next_line(chunk: &str, token: &Range<usize>, word: &str, expected: &[String])
     let rest = &chunk[token.end..];
     let next = rest.trim_start();
     let first = next.split_whitespace().next()?;
+    // a flag, its `=` and its list are one word
+    let of_flag = first.starts_with('[') && chunk[..token.end].trim_end().ends_with('=');
+    let first = if of_flag { "[" } else { first };
     if !word.is_empty() || !expected.iter().any(|e| e.trim_matches('`') == first) {
         return None;
     }
-    let edit = (token.end..chunk.len() - next.len(), " ".to_owned());
+    let gap = if of_flag { "" } else { " " };
+    let start = if of_flag { chunk[..token.end].trim_end().len() } else { token.end };
+    let edit = (start..chunk.len() - next.len(), gap.to_owned());
     Some(Hint { help: format!("`{first}` stands on the same line: join the two"), edit: Some(edit) })
 }
 

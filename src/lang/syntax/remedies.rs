@@ -249,7 +249,7 @@ impl<'a> At<'a> {
         let number = last.starts_with(|c: char| c.is_ascii_digit()) && !self.rest().contains(' ');
         let counted = match self.word {
             "tokens" | "tok" => matches!(setting, "input" | "output" | "prefix"),
-            "requests" | "request" | "reqs" | "users" | "clients" => {
+            "requests" | "request" | "reqs" | "req" | "users" | "clients" => {
                 !matches!(setting, "duration" | "timeout")
             }
             _ => false,
