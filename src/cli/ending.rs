@@ -55,9 +55,17 @@ fn written<'a>(
 ) -> Ending<'a> {
     match ended {
         Ok(Ended::Decided) => decided(args, x, launched),
-        Ok(Ended::Interrupted) => unfinished(args, x, |console| {
-            console.say("interrupted: what was measured is in the journal; the same command continues");
-        }),
+        Ok(Ended::Interrupted) => {
+            // programs were promised a document
+            let shown = matches!(args.format, ReportFormat::Json)
+                .then(|| only::shown(document(args, x), args.only.as_deref()));
+            unfinished(args, x, move |console| {
+                if let Some(shown) = shown {
+                    replay::print(&shown, None, args.format, console);
+                }
+                console.say("interrupted: what was measured is in the journal; the same command continues");
+            })
+        }
         Ok(Ended::Unclean(left)) => Ending::new(exit::INCOMPLETE, move |console| {
             let names: Vec<String> = left.iter().map(ToString::to_string).collect();
             let message = format!("a server could not be removed: {}", names.join("; "));
@@ -131,15 +139,10 @@ fn decided<'a>(args: &'a ExecArgs, x: &'a Execution<'_>, launched: bool) -> Endi
     })
 }
 
-/// The state of an unfinished study, for people who look before it goes on, and for programs that were promised a document.
+/// The state of an unfinished study, for people who look before it goes on.
 fn unfinished<'a>(args: &'a ExecArgs, x: &'a Execution<'_>, say: impl FnOnce(Console) + 'a) -> Ending<'a> {
-    let document = document(args, x);
-    let failed = report::write(&document, &x.dir).err();
+    let failed = report::write(&document(args, x), &x.dir).err();
     Ending::new(exit::INCOMPLETE, move |console| {
-        if matches!(args.format, ReportFormat::Json) {
-            let shown = only::shown(document, args.only.as_deref());
-            replay::print(&shown, None, args.format, console);
-        }
         if let Some(e) = failed {
             let help = "the journal is complete; `perflab report` makes the files again";
             console.error(&e.to_string(), help);

@@ -216,6 +216,7 @@ proptest! {
 #[test]
 fn what_broke_a_check_once_is_read() {
     for text in [
+        "study s {\n    require  p99(ttft) <= 1.2 * \u{23a}baseline.p99ttft)\n}\n",
         "use std/engines { vllm }\n\nengine base_vll\u{fffd}\u{fffd}\u{fffd} {\n    version 0.17.1\n}\n",
         "use \"./a }\nuse \"./b.plab\" { Chat }\n",
         "use std/engines { ellm ",

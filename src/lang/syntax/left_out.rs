@@ -136,7 +136,7 @@ fn round_bracket(statement: &Statement) -> Option<(String, Diagnostic)> {
         [&text[..word.start], &call, &text[close + 1..]].concat()
     } else {
         // before all of `baseline.p99ttft)`
-        let whole = text[..word.start].rfind(|c: char| !in_name(c) && c != '.').map_or(0, |n| n + 1);
+        let whole = text[..word.start].trim_end_matches(|c: char| in_name(c) || c == '.').len();
         [text[..whole].strip_suffix(' ')?, &text[whole..word.start], &call, &text[close..]].concat()
     };
     let d = Diagnostic::new(Code::Unopened, statement.span(word.end..close), "this `)` closes nothing");
