@@ -144,8 +144,9 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
 
 /// Where a step wrote what is a guess.
 fn guessed_places(texts: (&str, &str), fixes: &[&Diagnostic], step: &Step) -> Vec<Range<usize>> {
-    let guesses = places(texts, fixes, step)
-        .filter(|(c, _)| is_guess(fixes[c.fix]) || sets_apart(fixes[c.fix], texts.0));
+    let guesses = places(texts, fixes, step).filter(|(c, _)| {
+        is_guess(fixes[c.fix]) || sets_apart(fixes[c.fix], texts.0) || sets_nothing(fixes[c.fix])
+    });
     guesses.map(|(_, place)| place).collect()
 }
 
@@ -322,14 +323,24 @@ fn renames(d: &Diagnostic, text: &str) -> bool {
     d.edits.iter().all(|e| of_words(&e.text) && (e.text.is_empty() || of_words(was(e))))
 }
 
+/// Whether a key that was to have a value is left without one: `None`, for which JSON has `null`.
+fn sets_nothing(d: &Diagnostic) -> bool {
+    d.edits.iter().any(|e| e.text == "null")
+}
+
 /// Whether words are set apart or put together, or a bracket between them, of which one may not belong there at all.
 fn sets_apart(d: &Diagnostic, text: &str) -> bool {
     // `duration: 60`: without its sign the line is what it was to be
     let ends = |e: &Edit| text[e.span.range().end..].trim_start_matches([' ', '\t']).starts_with('\n');
+    // `[4, 8,,]`: whether or not a value was to stand between the two, the others stay what they are
+    let doubled = |e: &Edit| {
+        let (before, behind) = (&text[..e.span.range().start], &text[e.span.range().end..]);
+        before.trim_end().ends_with(',') || behind.trim_start().starts_with(',')
+    };
     // `--seqs=16 \`, `--seqs=16,`: behind it there is nothing
     let sign = |e: &Edit| match text.get(e.span.range()).map(str::trim) {
         Some(":" | "=" | "\\") => true,
-        Some(",") => ends(e),
+        Some(",") => ends(e) || doubled(e),
         _ => false,
     };
     !d.edits.iter().all(sign)

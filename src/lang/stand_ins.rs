@@ -179,10 +179,13 @@ fn is_of_way(text: &str, d: &Diagnostic, step: &Step) -> bool {
     if d.code == Code::NeverBinds {
         return step.iter().any(|c| c.new.contains(&d.span.range().start));
     }
+    // `vary shards, seqs`: whose flags these are hangs on the line
+    let of_line = matches!(d.code, Code::UnknownFlag | Code::FlagVersion);
+    let written = |new: &std::ops::Range<usize>| {
+        touches(d, &if of_line { whole_lines(text, new) } else { word_at(text, new) })
+    };
     d.code != Code::FlagTwice
-        && step
-            .iter()
-            .any(|c| if c.new.is_empty() { around(c.new.start) } else { touches(d, &word_at(text, &c.new)) })
+        && step.iter().any(|c| if c.new.is_empty() { around(c.new.start) } else { written(&c.new) })
 }
 
 /// What is doubted of rules. Of what was taken out in one way alone one may have been about.

@@ -48,6 +48,20 @@ fn by_stack(text: &str) -> Option<(usize, Piece)> {
     stack.last().map(|&(at, b, _)| (at, Piece::Open(b)))
 }
 
+/// The first `{` of a text, where it is the only brace that is never closed, whatever is wrong with other brackets.
+pub(super) fn open_head(text: &str) -> Option<(usize, Piece)> {
+    let mut open = Vec::new();
+    for (at, piece) in Scanner::new(text) {
+        match piece {
+            Piece::Open(b'{') => open.push(at),
+            Piece::Close(b'}') => drop(open.pop()?),
+            _ => {}
+        }
+    }
+    let head = text.find('{')?;
+    (open == [head]).then_some((head, Piece::Open(b'{')))
+}
+
 /// Whether a bracket opens lines below it.
 fn ends_its_line(text: &str, at: usize) -> bool {
     let behind = text[at + 1..].lines().next().unwrap_or_default().trim_start();

@@ -3,7 +3,7 @@
 use super::ast::Item;
 use super::bad_lines::shown_len;
 use super::blocks::first_word;
-use super::brackets::{Doubled, bracket, unbalanced};
+use super::brackets::{Doubled, bracket, open_head, unbalanced};
 use super::expected::by_rule;
 use super::grammar::Rule;
 use super::lexical::{self, Piece};
@@ -160,7 +160,12 @@ fn closed_item(
     let in_a_line = |(at, piece): &(usize, Piece)| {
         *at >= own.len() && matches!(piece, Piece::Open(b'(' | b'[') | Piece::Close(b')' | b']'))
     };
-    if let Some(whose) = unbalanced(text).filter(|whose| !in_a_line(whose)) {
+    let whose = match unbalanced(text) {
+        // the one of a line is told of with it, once the block around has an end
+        Some(whose) if in_a_line(&whose) => open_head(text),
+        whose => whose,
+    };
+    if let Some(whose) = whose {
         return of_bracket(id, file, span, whose, sink, out);
     }
     within(id, (file, base), (text, indent, own), sink, out)

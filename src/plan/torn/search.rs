@@ -1,46 +1,24 @@
 //! What the errors of a file tear: each is looked up in the tree, and what stands in its place is noted as text, of which flags, variables and
 //! axes are known by their words.
 
+mod engines;
+mod profiles;
+mod studies;
+
 use std::ops::Range;
 
 use foldhash::{HashSet, HashSetExt};
 
 use super::concern::Concern;
-use super::extents::{asks, ends, holds, in_step, was_read};
+use super::extents::{asks, holds, was_read};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
-use crate::lang::diag::{About, did_you_mean};
-use crate::lang::sema::program::Study;
+use crate::lang::diag::About;
 use crate::lang::sema::scope::{Kind, name_of};
 use crate::lang::source::{FileId, Span};
-use crate::lang::syntax::ast::{self, EngineLineKind, Item, StudyLineKind};
-use crate::lang::syntax::{Block, PROFILE_SETTINGS};
+use crate::lang::syntax::Block;
+use crate::lang::syntax::ast::{self, Item};
 use crate::lang::{Analysis, Diagnostic};
-
-/// Lines of an engine that no candidate is made of.
-const OF_A_SERVER: [&str; 14] = [
-    "image",
-    "serve",
-    "probe",
-    "api",
-    "args",
-    "key",
-    "ready",
-    "metrics",
-    "reset",
-    "stop",
-    "failure",
-    "publish",
-    "variables",
-    // what is refused beside that stays so
-    "refuses",
-];
-
-/// Settings of a profile that decide how long its requests are.
-const OF_LENGTHS: [&str; 5] = ["data", "input", "output", "prefix", "prefixes"];
-
-/// Settings of a profile that decide how many requests there are, and how many at once.
-const OF_COUNTS: [&str; 6] = ["rate", "arrivals", "in_flight", "concurrency", "requests", "duration"];
 
 /// What the errors of a file tear.
 #[expect(clippy::struct_excessive_bools, reason = "each answers what another check asks")]
@@ -199,26 +177,6 @@ impl<'a> Search<'a> {
             error.code == Code::UnknownName && error.edits.is_empty() && matches!(item, Some(Item::Axis(_)));
     }
 
-    /// What is torn in an engine or in none, each with its engine.
-    pub(super) fn by_engine(&self) -> Vec<(Option<Span>, &str)> {
-        let (mut from, mut all) = (0, Vec::new());
-        for (engine, range) in &self.in_engines {
-            all.push((None, &self.text[from..range.start]));
-            all.push((Some(*engine), &self.text[range.clone()]));
-            from = range.end;
-        }
-        all.push((None, &self.text[from..]));
-        all
-    }
-
-    /// Makes unsure what a flag may have been meant to be that no engine has: those with which it has a word in common.
-    fn flags_alike(&mut self, flag: &str) {
-        let engines = self.analysis.program.engines.values();
-        let names = engines.flat_map(|e| e.schema.specs()).flat_map(|spec| &spec.names);
-        let alike: HashSet<&String> = names.filter(|name| share_a_word(flag, name)).collect();
-        self.text.extend(alike.into_iter().flat_map(|t| [" ", t.as_str(), " "]));
-    }
-
     /// Two sides of the file, of which one is read: what stands in either is not sure.
     fn conflict(&mut self, error: &Diagnostic) {
         let end = error.related.iter().map(|(at, _)| at.end).max().unwrap_or(error.span.end);
@@ -239,63 +197,9 @@ impl<'a> Search<'a> {
                 self.tear(point.map_or(axis.span, |p| p.span));
             }
             Item::Study(study) => self.in_study(study, at),
-            Item::Profile(profile) => {
-                let line = self.analysis.modules.root_text().get(self.line(at).range()).unwrap_or_default();
-                let read = profile.lines.iter().find(|l| holds(l.span, at)).map(|l| l.word.value.as_str());
-                let word = read.unwrap_or_else(|| first_word(line));
-                let concerns = |words: &[&str]| !PROFILE_SETTINGS.contains(&word) || words.contains(&word);
-                if concerns(&OF_LENGTHS) {
-                    self.loads.insert(profile.name.value.clone());
-                }
-                // stated, they are as many however they come, and a cap bounds none of them
-                let stated = profile.lines.iter().any(|l| l.word.value == "requests");
-                let of_pace =
-                    word == "in_flight" || stated && matches!(word, "rate" | "arrivals" | "concurrency");
-                self.in_flight |= concerns(&OF_COUNTS);
-                if concerns(&OF_COUNTS) && !of_pace {
-                    self.profiles.insert(profile.name.value.clone());
-                }
-                self.places.push(item.span());
-            }
+            Item::Profile(profile) => self.in_profile(profile, at),
             item => self.places.push(item.span()),
         }
-    }
-
-    /// Adds the profiles that take their lengths from one of which they are not known.
-    fn derived_loads(&mut self) {
-        let loads = std::mem::take(&mut self.loads);
-        self.loads = self.with_derived(loads);
-    }
-
-    /// The names of profiles of which nobody knows how many requests there are, or that derive from one, where they are declared.
-    pub(super) fn torn_profiles(&self) -> Vec<Span> {
-        let names = self.with_derived(self.profiles.clone());
-        self.profiles_there().filter(|p| names.contains(&p.name.value)).map(|p| p.name.span).collect()
-    }
-
-    /// Whether a study measures on a profile that could not be read, or that nothing declares.
-    fn aims_at_lost(&self) -> bool {
-        let known = &self.analysis.program.profiles;
-        let lost = |line: &ast::StudyLine| match &line.kind {
-            StudyLineKind::Objective { on, .. } => on.iter().any(|p| !known.contains_key(&p.value)),
-            _ => false,
-        };
-        self.studies().any(|study| study.lines.iter().any(lost))
-    }
-
-    fn with_derived(&self, mut names: HashSet<String>) -> HashSet<String> {
-        let parent = |p: &'a ast::Profile| Some((p.name.value.as_str(), p.parent.as_ref()?.value.as_str()));
-        let derived: Vec<(&str, &str)> = self.profiles_there().filter_map(parent).collect();
-        while let Some((name, _)) =
-            derived.iter().find(|(name, parent)| names.contains(*parent) && !names.contains(*name))
-        {
-            names.insert((*name).to_owned());
-        }
-        names
-    }
-
-    fn profiles_there(&self) -> impl Iterator<Item = &'a ast::Profile> + use<'a> {
-        self.items().iter().filter_map(|i| if let Item::Profile(p) = i { Some(p) } else { None })
     }
 
     /// Tears whatever names a param.
@@ -328,134 +232,6 @@ impl<'a> Search<'a> {
         let text = self.analysis.modules.root_text().get(span.range()).unwrap_or_default();
         self.text.extend([" ", text, " "]);
         self.places.push(span);
-    }
-
-    fn in_engine(&mut self, engine: &ast::Engine, error: &Diagnostic) {
-        let at = error.span;
-        // one that it inherits and its version does not have
-        if let About::Inherited { flag } = &error.about {
-            self.text.extend([" ", flag, " "]);
-            return self.places.push(at);
-        }
-        // how it is started, and when it is ready
-        if at == engine.name.span && error.code == Code::EngineIncomplete && engine.parent.is_none() {
-            return self.places.push(at);
-        }
-        let line = engine.lines.iter().find(|l| holds(l.span, at));
-        match line.map(|l| (&l.kind, l.span)) {
-            Some((EngineLineKind::Changes(changes), span)) => {
-                let change = changes.iter().find(|c| holds(c.span, at));
-                self.tear(change.map_or(span, |c| c.span));
-            }
-            Some((kind, span)) if kind.sets_nothing() => self.places.push(span),
-            // what it declares is a flag of its own
-            Some((EngineLineKind::Flag { .. }, span)) => self.tear(span),
-            // a release that is none is read as one that is known
-            Some((EngineLineKind::Version(_), span)) if error.code == Code::EngineSetting => {
-                self.places.push(span);
-            }
-            // what is refused beside that stays so
-            Some((EngineLineKind::Refuses { .. }, span)) => self.places.push(span),
-            // one that stands twice is one all the same
-            Some((EngineLineKind::Versions(_), span)) if error.code == Code::SettingTwice => {
-                self.places.push(span);
-            }
-            Some(_) => self.lose(engine),
-            None => {
-                let line = at.line_of_engine_in(self.analysis.modules.root_text());
-                let text =
-                    self.analysis.modules.root_text().get(line.range()).unwrap_or_default().trim_start();
-                let first = first_word(text);
-                let flag = text.starts_with(['-', '"']) || matches!(first, "env" | "unset" | "raw");
-                let parent = engine.parent.as_ref().is_some_and(|p| p.span == at);
-                let declares = text.starts_with("flag -");
-                let meant = || setting_meant(text).filter(|_| is_apart(text, error));
-                if flag || declares {
-                    self.tear(line);
-                } else if OF_A_SERVER.contains(&first) {
-                    self.places.push(line);
-                } else if let Some(word) = meant() {
-                    // `port 8000`: if anything of a candidate, the flag of that name
-                    let flag = word.replace('_', "-");
-                    self.text.extend([" --", &flag, " -", &flag, " "]);
-                    self.tear(line);
-                } else if parent && !error.edits.is_empty() {
-                    self.places.push(at);
-                } else {
-                    self.lose(engine);
-                }
-            }
-        }
-    }
-
-    /// Nothing is sure of an engine any more.
-    fn lose(&mut self, engine: &ast::Engine) {
-        self.tear(engine.span);
-        self.vague = true;
-    }
-
-    fn in_study(&mut self, study: &ast::Study, at: Span) {
-        // what it lacks is said of its name, and its first line says nothing of candidates
-        let text = self.analysis.modules.root_text().get(study.span.range()).unwrap_or_default();
-        let head = text.split(['{', '\n']).next().map_or(0, str::len) as u32;
-        if at == study.name.span || at.start < study.span.start + head && study.span.start <= at.start {
-            self.places.push(at);
-            return;
-        }
-        let read = study.lines.iter().find(|l| holds(l.span, at));
-        let place = match read.map(|l| (&l.kind, l.span)) {
-            Some((StudyLineKind::Step(step), span)) => self.in_step(step, at).unwrap_or(span),
-            Some((StudyLineKind::Track(track), span)) => {
-                let step = track.steps.iter().find(|s| holds(s.span, at));
-                let head = at.start < track.steps.first().map_or(span.end, |s| s.span.start);
-                match step {
-                    Some(step) => self.in_step(step, at).unwrap_or(step.span),
-                    None if head && self.line(span) == self.line(at) => span,
-                    None => self.line(at),
-                }
-            }
-            Some((_, span)) => span,
-            None => self.block(self.line(at)),
-        };
-        let text = self.analysis.modules.root_text().get(place.range()).unwrap_or_default();
-        // what candidates are made of, and held against
-        let word = text.split_whitespace().next().unwrap_or_default();
-        // what nothing stands on may be picked wrongly
-        let last =
-            word == "pick" && study.lines.last().is_some_and(|l| holds(l.span, at) && ends(&l.kind, at));
-        let steps = !last && ["step", "track", "vary", "pick", "adopt", "gpus"].contains(&word);
-        // `step a "A"` has lost its block
-        let step = matches!(word, "step" | "track") && !text.contains('{');
-        self.unread |= read.is_none() && (step || text.contains("vary "));
-        if steps || text.contains("vary ") {
-            self.tear(place);
-        } else {
-            self.places.push(place);
-        }
-    }
-
-    /// The part of a step that decides on no candidate, if a mistake stands there: also a line that is none of a step's, beside its `vary`.
-    fn in_step(&self, step: &ast::Step, at: Span) -> Option<Span> {
-        let line = self.line(at);
-        let varies = |l: &ast::StepLine| matches!(l.kind, ast::StepLineKind::Vary { .. });
-        let apart = || {
-            let text = self.analysis.modules.root_text().get(line.range()).unwrap_or_default();
-            let own = step.lines.iter().all(|l| !holds(line, l.span)) && !holds(line, step.name.span);
-            own && step.lines.iter().any(varies) && !text.contains(['{', '}', '-'])
-        };
-        in_step(step, at).or_else(|| apart().then_some(line))
-    }
-
-    /// A line that could not be read, with the block that it begins.
-    fn block(&self, line: Span) -> Span {
-        let text = self.analysis.modules.root_text();
-        let begins = text.get(line.range()).unwrap_or_default().trim_end().ends_with('{');
-        let rest = &text[(line.end as usize).min(text.len())..];
-        let indent = |l: &str| l.len() - l.trim_start().len();
-        let column = text.get(line.range()).map_or(0, indent);
-        let within = |l: &&str| l.trim().is_empty() || indent(l) > column;
-        let len: usize = rest.split_inclusive('\n').skip(1).take_while(within).map(str::len).sum();
-        if begins { Span { end: line.end + 1 + len as u32, ..line } } else { line }
     }
 
     /// In what could not be read as an item.
@@ -499,54 +275,6 @@ impl<'a> Search<'a> {
         at.line_in(self.analysis.modules.root_text())
     }
 
-    /// Tears the steps that the program lacks, as something in them is not known. Whether there are any.
-    fn lost_steps(&mut self) -> bool {
-        let mut any = false;
-        for study in self.studies() {
-            let mut kept = self.analysis.program.studies.iter().find(|s| s.span == study.name.span);
-            // among many studies one without a baseline is not looked at
-            kept = kept.filter(|s| self.concern.is_some() || !s.baseline.is_empty());
-            for line in &study.lines {
-                let lost = |s: &ast::Step| {
-                    !kept.is_some_and(|k: &Study| k.steps.iter().any(|o| o.span == s.name.span))
-                };
-                let concern = self.concern;
-                let apart = |s: &&ast::Step| concern.is_some_and(|c| c.is_apart(s.span));
-                for step in steps_of(&line.kind).iter().filter(|s| lost(s) && !apart(s)) {
-                    self.tear(step.span);
-                    self.unread |= step.is_unread() || self.varies_nothing(step);
-                    any = true;
-                }
-            }
-        }
-        any
-    }
-
-    /// The names of steps that start from what no engine and no step is called.
-    pub(super) fn adrift(&self) -> Vec<Span> {
-        let mut found = Vec::new();
-        for study in self.studies() {
-            let steps: Vec<&ast::Step> = study.lines.iter().flat_map(|l| steps_of(&l.kind)).collect();
-            let is_known = |name: &str| {
-                name == "best"
-                    || self.analysis.program.engines.contains_key(name)
-                    || steps.iter().any(|s| s.name.value == name)
-            };
-            let adrift = steps.iter().filter(|s| s.from.as_ref().is_some_and(|from| !is_known(&from.value)));
-            found.extend(adrift.map(|s| s.name.span));
-        }
-        found
-    }
-
-    /// `vary`, and nothing behind it.
-    fn varies_nothing(&self, step: &ast::Step) -> bool {
-        let text = self.analysis.modules.root_text().get(step.span.range()).unwrap_or_default();
-        let behind = text
-            .match_indices("vary")
-            .map(|(at, word)| text[at + word.len()..].trim_start_matches([' ', '\t']));
-        behind.into_iter().any(|rest| rest.is_empty() || rest.starts_with(['}', '#', '\n', '\r']))
-    }
-
     /// Adds what the axes say that are named in what is torn.
     fn axes(&mut self) {
         let module = self.analysis.modules.root();
@@ -582,15 +310,6 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The steps that a line of a study holds.
-fn steps_of(line: &StudyLineKind) -> &[ast::Step] {
-    match line {
-        StudyLineKind::Step(step) => std::slice::from_ref(&**step),
-        StudyLineKind::Track(track) => track.steps.as_slice(),
-        _ => &[],
-    }
-}
-
 /// Whether an axis is named that there is not, or sets a flag that there is not, without a word of which was meant.
 fn is_lost(error: &Diagnostic, item: Option<&Item>) -> bool {
     let open = error.edits.is_empty() && error.suggested.is_empty();
@@ -604,36 +323,7 @@ fn is_lost(error: &Diagnostic, item: Option<&Item>) -> bool {
     }
 }
 
-/// Parts of flags that many share and that tell none apart.
-const OF_MANY: [&str; 12] =
-    ["max", "min", "num", "no", "enable", "disable", "use", "size", "set", "with", "is", "to"];
-
-/// Whether two flags have a word in common, but for a slip in it.
-fn share_a_word(a: &str, b: &str) -> bool {
-    let words = |flag: &str| -> Vec<String> {
-        let all = flag.split(['-', '_', '.', '=']).filter(|w| !w.is_empty() && !OF_MANY.contains(w));
-        all.map(str::to_owned).collect()
-    };
-    let other = words(b);
-    let other: Vec<&str> = other.iter().map(String::as_str).collect();
-    words(a).iter().any(|w| did_you_mean(w, other.iter().copied()).is_some() || other.contains(&w.as_str()))
-}
-
 /// The word that a line begins with, as other languages write it too: `seed: 1`.
 fn first_word(line: &str) -> &str {
     line.trim_start().split(|c: char| c.is_whitespace() || matches!(c, ':' | '=')).next().unwrap_or_default()
-}
-
-/// Whether a line that could not be read is wrong by itself: it opens and closes nothing of the lines around it.
-fn is_apart(line: &str, error: &Diagnostic) -> bool {
-    let (opened, closed) = (line.matches(['{', '[']).count(), line.matches(['}', ']']).count());
-    error.code == Code::UnknownSetting || error.code == Code::Unexpected && opened == closed
-}
-
-/// The word of an engine's line that is no setting, where it states no version and no parent by another name.
-fn setting_meant(line: &str) -> Option<&str> {
-    const OF_VERSIONS: [&str; 6] = ["version", "release", "tag", "from", "parent", "extends"];
-    let word = line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next().unwrap_or_default();
-    let near = did_you_mean(word, OF_VERSIONS).is_some();
-    (word.len() > 1 && word.starts_with(|c: char| c.is_ascii_lowercase()) && !near).then_some(word)
 }
