@@ -34,6 +34,10 @@ pub fn unlisted(engine: &Engine, name: &str, value: Option<&WrittenValue>) -> Op
     let release = version.map(|v| format!(" {v}")).unwrap_or_default();
     let message = format!("{}{release} is not known to take `{}` for {name}", engine.title, written.text);
     let d = Diagnostic::new(Code::UnlistedValue, written.span, message);
+    if let Some(right) = in_other_parts(&written.text, &spec.known) {
+        let span = d.span;
+        return Some(d.suggest(right).help(takes(&spec.known)).edit(span, right));
+    }
     // `FLASH_ATTENTION` is `FLASH_ATTN`, and not `FLEX_ATTENTION`, however few letters that is away
     let first = |text: &str| text.split(['_', '-']).next().unwrap_or_default().to_ascii_lowercase();
     let own = first(&written.text);
@@ -42,7 +46,18 @@ pub fn unlisted(engine: &Engine, name: &str, value: Option<&WrittenValue>) -> Op
     let near: Vec<&str> =
         if known().any(|k| alike(&k)) { known().filter(alike).collect() } else { known().collect() };
     let d = d.meant(&written.text, near, "not among what it takes", str::to_owned);
-    Some(d.help(format!("it takes {}; a plug-in may add to these", some_of(&spec.known))))
+    Some(d.help(takes(&spec.known)))
+}
+
+fn takes(known: &[String]) -> String {
+    format!("it takes {}; a plug-in may add to these", some_of(known))
+}
+
+/// `FLASH_INFER` for `FLASHINFER`: the one that has the same letters, with other signs between its parts or none.
+fn in_other_parts<'k>(text: &str, known: &'k [String]) -> Option<&'k str> {
+    let letters = |t: &str| t.replace(['_', '-', '.'], "").to_ascii_lowercase();
+    let mut same = known.iter().filter(|k| letters(k) == letters(text));
+    same.next().filter(|_| same.next().is_none()).map(String::as_str)
 }
 
 /// `--extra_llm_api_options.enable_attention_dp=[True]`, where nobody says what the key takes: a text, unless JSON's word is written.
