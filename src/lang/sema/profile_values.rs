@@ -5,7 +5,7 @@ use super::meant::truth;
 use super::sampling;
 use super::unexpanded::Of;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, one_of};
+use crate::lang::diag::{Diagnostic, Edit, one_of};
 use crate::lang::syntax::ast::{Name, Number, WordLine, WordValue};
 use crate::lang::syntax::number_alone;
 
@@ -13,6 +13,7 @@ const MAX_TOKENS: u64 = 100_000_000;
 
 impl Checker<'_> {
     pub(super) fn wrong(&mut self, line: &WordLine, expected: &str) {
+        self.is_wrong_in_any_case(&line.value);
         let message = format!("`{}` takes {expected}", line.word.value);
         let d = Diagnostic::new(Code::ProfileSetting, line.value.span(), message)
             .label("something else stands here");
@@ -44,6 +45,15 @@ impl Checker<'_> {
             (None, None) => format!("write for example `{}`", example(&line.word.value)),
         };
         self.sink.push(d.help(help));
+    }
+
+    /// `temperature None`: that a name has no capitals is no mistake besides, where the name is none that can stand there.
+    fn is_wrong_in_any_case(&mut self, value: &WordValue) {
+        let WordValue::Word { word, argument: None } = value else { return };
+        self.sink.forget(|d| {
+            let is_case = |e: &Edit| e.span == word.span && e.text == word.value;
+            d.code == Code::Unexpected && d.span == word.span && d.edits.iter().all(is_case)
+        });
     }
 
     /// `data "requests.jsonl"`: a file, of which nobody says what it holds. Whether it is one.
@@ -104,6 +114,7 @@ impl Checker<'_> {
 
     /// A word that is none of those which a setting knows.
     pub(super) fn no_such(&mut self, what: &str, word: &Name, known: &[&str]) {
+        self.is_wrong_in_any_case(&WordValue::Word { word: word.clone(), argument: None });
         let d =
             Diagnostic::new(Code::ProfileSetting, word.span, format!("no {what} is called `{}`", word.value));
         let d = d.meant(&word.value, known.iter().copied(), "unknown", str::to_owned);
