@@ -39,6 +39,8 @@ pub struct Builder<'a, 's> {
     begins: usize,
     /// where the chunk ends in the file, also where a bracket was put behind it
     ends: usize,
+    /// what of the file another text stands for in the chunk, which is as long with spaces behind it
+    instead: Option<std::ops::Range<usize>>,
     sink: &'s mut Sink,
     broken: HashSet<String>,
     /// flags that lines of the engine being read declare, had they been readable
@@ -73,6 +75,7 @@ impl<'a, 's> Builder<'a, 's> {
             base,
             begins: base,
             ends: usize::MAX,
+            instead: None,
             sink,
             broken: HashSet::new(),
             unread_flags: Vec::new(),
@@ -89,6 +92,11 @@ impl<'a, 's> Builder<'a, 's> {
     /// The same for a chunk behind which something was put that the file does not have.
     pub fn ending(self, ends: usize) -> Self {
         Self { ends, ..self }
+    }
+
+    /// The same for a chunk in which a place of the file was mended: what ends within that goes on to its end.
+    pub fn standing_in(self, place: Span) -> Self {
+        Self { instead: Some(place.range()), ..self }
     }
 
     pub fn into_broken(self) -> HashSet<String> {
@@ -150,7 +158,11 @@ impl<'a, 's> Builder<'a, 's> {
         }
         // what was written before a chunk begins where that does, and so does its end
         let at = |place: usize| self.begins.max(self.base + place);
-        let (start, end) = (at(s.start()), at(s.start() + end));
+        let (start, mut end) = (at(s.start()), at(s.start() + end));
+        if let Some(place) = self.instead.as_ref().filter(|p| p.start < end && end < p.end && start < p.start)
+        {
+            end = place.end;
+        }
         Span::new(self.id, start.min(self.ends)..end.min(self.ends))
     }
 

@@ -30,7 +30,11 @@ impl<'a> Builder<'a, '_> {
             _ if block == Block::Engine && super::is_a_lost_flag(told, at) => {
                 (format!("{}{text}", flag_lines::FLAG), at.checked_sub(flag_lines::FLAG.len())?)
             }
-            Code::Unexpected if block == Block::Profile => (reread::padded(told, at, text)?, at),
+            Code::Unexpected if block == Block::Profile => {
+                let place = told.edits.first().map(|e| e.span);
+                let line = reread::padded(told, at, text)?;
+                return self.mended(block, at, (&line, at), place, read);
+            }
             _ if block == Block::Engine => (self.flags_of_a_bad_line(at, text)?, at),
             _ => {
                 let of_a_study = matches!(block, Block::Study | Block::Track | Block::Step);
@@ -44,8 +48,8 @@ impl<'a> Builder<'a, '_> {
         let unguarded =
             || without_guard(block, &text).filter(|_| Grammar::parse(block.rule(), &text).is_err());
         match unguarded() {
-            Some(unguarded) => self.mended(block, at, (&unguarded, base), read),
-            None => self.mended(block, at, (&text, base), read),
+            Some(unguarded) => self.mended(block, at, (&unguarded, base), None, read),
+            None => self.mended(block, at, (&text, base), None, read),
         }
     }
 
@@ -69,7 +73,7 @@ impl<'a> Builder<'a, '_> {
             let joined = text.replace(['\n', '\r'], " ");
             let mut reads = [text, joined].into_iter().filter(|t| Grammar::parse(block.rule(), t).is_ok());
             if let Some(text) = reads.next() {
-                return self.mended(block, at, (&text, base), read).map(|line| (n, line));
+                return self.mended(block, at, (&text, base), None, read).map(|line| (n, line));
             }
         }
         None
@@ -155,19 +159,23 @@ impl<'a> Builder<'a, '_> {
         let at = self.base + pair.as_span().start();
         heads::starts_from(text).filter(|from| self.broken.contains(*from))?;
         let (text, base) = self.head_as_meant(at, text, Span::new(self.id, at..at))?;
-        self.mended(block, at, (&text, base), read)
+        self.mended(block, at, (&text, base), None, read)
     }
 
-    /// A line of a block that was mended, and where its text begins, so that what was not is in its place.
+    /// A line of a block that was mended, and where its text begins, so that what was not is in its place; and the place that was.
     fn mended<T>(
         &mut self,
         block: Block,
         at: usize,
         (text, base): (&str, usize),
+        place: Option<Span>,
         read: &impl for<'x, 'y> Fn(&mut Builder<'x, 'y>, Pair<'x, Rule>) -> Option<T>,
     ) -> Option<T> {
         let line = Grammar::parse(block.rule(), text).ok()?.next()?.into_inner().next()?;
         let mut builder = Builder::new(self.id, text, base, self.sink).beginning(at).ending(self.ends);
+        if let Some(place) = place {
+            builder = builder.standing_in(place);
+        }
         let found = read(&mut builder, line);
         self.unread_flags.append(&mut builder.unread_flags);
         let broken = builder.into_broken();
