@@ -19,7 +19,7 @@ pub fn beyond(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
         .or_else(|| line.next_of_step())
         .or_else(|| line.values_in_braces(chunk))
         .or_else(|| line.title_of_point())
-        .or_else(|| line.title_of_axis())
+        .or_else(|| line.title_before_sign())
         .or_else(|| line.key_of_yaml())
 }
 
@@ -129,10 +129,11 @@ impl Line<'_> {
         (is_name(name) && points && several && is_title(title)).then(|| self.titled(title))
     }
 
-    /// `axis seqs Sequences = --max-num-seqs=[64, 128]`
-    fn title_of_axis(&self) -> Option<Hint> {
+    /// `axis seqs Sequences = --max-num-seqs=[64, 128]`, `metric per_gpu Per GPU = total_tps / gpus`
+    fn title_before_sign(&self) -> Option<Hint> {
         let title = self.rest.split('=').next()?.trim_end();
-        let name = self.before.strip_prefix("axis ").map(str::trim_start)?;
+        let keyword = ["axis ", "metric "].iter().find(|k| self.before.starts_with(**k))?;
+        let name = self.before[keyword.len()..].trim_start();
         let like_one = title.starts_with(|c: char| c.is_ascii_uppercase()) || title.contains(' ');
         let signed = self.rest[title.len()..].trim_start().starts_with('=');
         (is_name(name) && like_one && signed && is_title(title)).then(|| self.titled(title))

@@ -39,6 +39,7 @@ fn place(chunk: &str, token: &Range<usize>) -> Option<Range<usize>> {
     let rest = rest(chunk, token);
     let end = match line.split_whitespace().next()? {
         "pick" | "publish" if line.ends_with(" because") => rest.len(),
+        "failure" if line.ends_with(" matches") => rest.len(),
         "serve" | "probe" | "image" if !line.contains(' ') => rest.len(),
         "prune" | "failure" | "refuses" if !line.contains('"') => rest.find(" when ")?,
         _ => return None,
@@ -68,6 +69,11 @@ mod tests {
             ("pick q[fp8] because we want room # why", "we", "pick q[fp8] because \"we want room\" # why"),
             ("publish --x=1 because clients ask", "clients", "publish --x=1 because \"clients ask\""),
             ("prune slow too late when x > 2", "too", "prune slow \"too late\" when x > 2"),
+            (
+                "failure \"oom\" when log matches CUDA out of memory",
+                "CUDA",
+                "failure \"oom\" when log matches \"CUDA out of memory\"",
+            ),
             ("serve own serve {model}", "own", "serve \"own serve {model}\""),
         ] {
             assert_eq!(mended(chunk, word).as_deref(), Some(right), "{chunk}");
