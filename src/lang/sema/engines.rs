@@ -201,6 +201,9 @@ impl Checker<'_> {
         engine.serve = self.inserted(module, text, true);
         self.inserted_behind_a_sign(text);
         engine.own_serve = !self.module(module).library;
+        if engine.own_serve {
+            self.of_a_shell(text);
+        }
         if engine.serve.trim().is_empty() {
             let d = Diagnostic::new(Code::EngineSetting, text.span, "the serve line is empty")
                 .label("no command");

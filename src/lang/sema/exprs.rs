@@ -253,7 +253,14 @@ impl Checker<'_> {
             return None;
         }
         let l = self.operand(module, left, right, place);
-        let r = self.operand(module, right, left, place);
+        let r = match (&right.kind, &l) {
+            // what it is compared with says which units there are
+            (ExprKind::Number(n), Some((_, Type::Number(dim)))) if op.is_comparison() => {
+                let found = self.quantity_of(n, Some(*dim));
+                found.map(|(value, dim)| (Expr::Number(value), Type::Number(dim)))
+            }
+            _ => self.operand(module, right, left, place),
+        };
         let ((l, lt), (r, rt)) = (l?, r?);
         for (side, t) in [(left, lt), (right, rt)] {
             if t == Type::Distribution {
@@ -286,6 +293,9 @@ impl Checker<'_> {
         {
             let engine = self.engine_named(module, name)?;
             return Some((Expr::EngineName(engine.name.clone()), Type::Engine));
+        }
+        if is_text(other) && !self.counts(other) && self.is_bare_path(module, e) {
+            return None;
         }
         if let (true, Some(name)) = (is_text(other), unquoted(e))
             && !self.is_known(module, name)
@@ -348,7 +358,9 @@ impl Checker<'_> {
                     (Type::Text, Type::Number(wanted)) => Some((e.0, wanted)),
                     _ => None,
                 });
-                if texts.into_iter().any(|(e, wanted)| self.param_is_text(e, Some(wanted))) {
+                if texts.into_iter().any(|(e, wanted)| {
+                    self.param_is_text(e, Some(wanted)) || self.is_quoted_number(e, wanted)
+                }) {
                     return None;
                 }
                 let span = l.0.span.to(r.0.span);

@@ -219,7 +219,7 @@ fn in_text<'t>(text: &'t str, inserts: bool, is_param: &dyn Fn(&str) -> bool) ->
 }
 
 /// `$NAME`, `${NAME}`, or `${{NAME}}`, which is the same in a string of the language.
-fn variable(text: &str) -> Option<(&str, &str)> {
+pub(super) fn variable(text: &str) -> Option<(&str, &str)> {
     let rest = text.strip_prefix('$')?;
     let inner = rest.trim_start_matches('{');
     let opened = rest.len() - inner.len();

@@ -2,7 +2,7 @@
 
 use super::check::Checker;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, Edit, did_you_mean, one_of};
+use crate::lang::diag::{Diagnostic, Edit, did_you_mean, nearest, one_of};
 use crate::lang::syntax::ast::Number;
 use crate::lang::unit_slips;
 use crate::lang::units::{self, Dim};
@@ -17,17 +17,33 @@ fn others(dim: Dim) -> &'static [&'static str] {
 }
 
 /// `J/tok` for `Jtok`: a unit per another one, without its sign.
-fn per_unit(written: &str) -> Option<String> {
+fn per_unit(written: &str, asked: Option<Dim>) -> Option<String> {
     let places = (1..written.len()).filter(|at| written.is_char_boundary(*at));
     let mut units = places.map(|at| format!("{}/{}", &written[..at], &written[at..]));
-    units.by_ref().take(LONGEST_UNIT).find(|unit| units::unit(unit).is_some_and(|(_, dim)| dim != Dim::PLAIN))
+    let fits = |dim: Dim| dim != Dim::PLAIN && asked.is_none_or(|asked| asked == dim);
+    units.by_ref().take(LONGEST_UNIT).find(|unit| units::unit(unit).is_some_and(|(_, dim)| fits(dim)))
 }
 
 /// No unit has more letters.
 const LONGEST_UNIT: usize = 16;
 
-fn near_unit(written: &str) -> Option<String> {
-    did_you_mean(written, units::UNITS.iter().copied().filter(|u| u.len() > 1)).map(str::to_owned)
+/// The unit that was nearly written; where one kind is asked for, of several that are as near none.
+fn near_unit(written: &str, asked: Option<Dim>) -> Option<String> {
+    let long = |u: &&str| u.len() > 1;
+    let Some(asked) = asked else {
+        return did_you_mean(written, units::UNITS.iter().copied().filter(long)).map(str::to_owned);
+    };
+    let fits = |u: &&str| units::unit(u).is_some_and(|(_, dim)| dim == asked);
+    let mut once: Vec<char> = written.chars().collect();
+    once.dedup();
+    let once: String = once.into_iter().collect();
+    if once != written && fits(&once.as_str()) {
+        return Some(once);
+    }
+    match nearest(written, units::UNITS.iter().copied().filter(long).filter(fits)).as_slice() {
+        [only] => Some((*only).to_owned()),
+        _ => None,
+    }
 }
 
 /// How to write a number that lacks the unit of its kind: with the factor that it has, and no share becomes a quantity.
@@ -81,7 +97,7 @@ impl Checker<'_> {
     }
 
     /// The same where one dimension is asked for, so that only its units help.
-    fn quantity_of(&mut self, n: &Number, asked: Option<Dim>) -> Option<(f64, Dim)> {
+    pub(super) fn quantity_of(&mut self, n: &Number, asked: Option<Dim>) -> Option<(f64, Dim)> {
         if let Some((scale, dim)) = units::unit(&n.unit) {
             let value = scale.apply(n.value);
             if value.is_finite() {
@@ -100,7 +116,7 @@ impl Checker<'_> {
             let d = d.label("unknown unit").help(format!("a space stands before it: write `{right}`"));
             d.edit(n.span, right)
         } else if near.is_empty() {
-            let d = match per_unit(&n.unit).or_else(|| near_unit(&n.unit)) {
+            let d = match per_unit(&n.unit, asked).or_else(|| near_unit(&n.unit, asked)) {
                 Some(unit) => d.suggest(&format!("{}{unit}", n.value)),
                 None => d.label("unknown unit"),
             };
