@@ -135,7 +135,7 @@ fn unknown_setting(
     if let Some(found) = wordless::text(id, block, text, base) {
         return Some(found);
     }
-    let len = shown_len(text);
+    let len = habits::quoted_setting(block, text).map_or_else(|| shown_len(text), |key| key.len() + 2);
     let span = Span::new(id, base..base + len);
     let shown = &text[..len];
     let mut d =

@@ -32,6 +32,7 @@ pub fn line(block: Block, text: &str, as_axes: Axes) -> Option<Meant> {
     let line = line[..comment].trim_end();
     leading_operator(line)
         .map(|help| (None, help))
+        .or_else(|| key_of_an_object(block, line))
         .or_else(|| dashes(line))
         .or_else(|| matches!(block, Block::Engine | Block::Site).then(|| variable(line))?)
         .or_else(|| (block == Block::Engine).then(|| flag(line))?)
@@ -39,6 +40,27 @@ pub fn line(block: Block, text: &str, as_axes: Axes) -> Option<Meant> {
         .or_else(|| (block == Block::Profile).then(|| load(line))?)
         .or_else(|| (block == Block::Study).then(|| profile_first(line))?)
         .or_else(|| misplaced(block, line, as_axes))
+}
+
+/// `"repeat": 1,`, `'repeat': 1,`, `"repeat" 1`: a setting as a key of an object.
+fn key_of_an_object(block: Block, line: &str) -> Option<Meant> {
+    let key = quoted_setting(block, line)?;
+    let value = line[key.len() + 2..].trim_start_matches([' ', '\t', ':']).trim_end_matches(',').trim_end();
+    let inner =
+        value.strip_prefix('\'').and_then(|v| v.strip_suffix('\'')).filter(|v| !v.contains(['"', '\'']));
+    let value = inner.map_or_else(|| value.to_owned(), |inner| format!("\"{inner}\""));
+    let right = format!("{key} {value}");
+    (!value.is_empty() && !value.ends_with('{'))
+        .then(|| (Some(right.clone()), format!("a setting is no key of an object: write `{right}`")))
+}
+
+/// The setting that a line begins with in quotes, with something behind it.
+pub fn quoted_setting(block: Block, line: &str) -> Option<&str> {
+    let quote = line.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let (key, rest) = line[1..].split_once(quote)?;
+    let (_, known) = block.settings();
+    let behind = rest.lines().next().unwrap_or_default().trim_start();
+    (known.contains(&key) && !behind.is_empty() && !behind.starts_with('#')).then_some(key)
 }
 
 /// `on chat maximize total_tps`
@@ -164,11 +186,6 @@ fn of_axes(line: &str) -> Option<String> {
 
 /// `max-concurrency 64`, `--request-rate=8`: the number goes with the setting that is meant.
 fn load(line: &str) -> Option<Meant> {
-    let json = line.strip_prefix('"').and_then(|l| l.split_once("\":"));
-    if let Some((key, value)) = json.filter(|(key, _)| words::PROFILE_SETTINGS.contains(key)) {
-        let right = format!("{key} {}", value.trim().trim_end_matches(','));
-        return Some((Some(right.clone()), format!("a setting is no key of an object: write `{right}`")));
-    }
     let end = line.find([' ', '\t', '=', ':']).unwrap_or(line.len());
     let (setting, example) = super::bench::load_setting(&line[..end])?;
     let value = line[end..].trim_start_matches([' ', '\t', '=', ':']).trim_end();
