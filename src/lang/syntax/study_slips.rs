@@ -15,6 +15,7 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
         .or_else(|| line.trials())
         .or_else(|| line.budget_of_each())
         .or_else(|| line.named_as_step())
+        .or_else(|| line.named_as_engine())
         .or_else(|| line.picked())
         .or_else(|| line.over())
         .or_else(|| line.via())
@@ -129,6 +130,25 @@ impl Line<'_> {
                 self.end - "step".len()..self.token.start,
                 "",
             )
+        })
+    }
+
+    /// `baseline engine here`, `baseline engine[here]`
+    fn named_as_engine(&self) -> Option<Hint> {
+        let kind = self.before.strip_prefix("baseline ")?.trim_start();
+        let listed = self.rest.strip_prefix('[').and_then(|r| r.split_once(']')).map(|(name, _)| name.trim());
+        let name = listed.unwrap_or(self.word);
+        let plain = name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        (kind == "engine" && plain).then(|| {
+            let start = self.end - kind.len();
+            let help = format!("the name is enough: write `baseline {name}`");
+            match listed {
+                Some(_) => {
+                    mend(help, start..self.token.start + self.rest.find(']').map_or(0, |n| n + 1), name)
+                }
+                None => mend(help, start..self.token.start, ""),
+            }
         })
     }
 
