@@ -29,7 +29,7 @@ pub fn condition(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> 
     None
 }
 
-/// What was meant by a token of a condition: `failed is <= 10`, `0.2 x best`, `p95[latency]`, `p90(ttft) > 2s then`.
+/// What was meant by a token of a condition: `failed is <= 10`, `0.2 x best`, `p95[latency]`, `p99{ttft}`, `p90(ttft) > 2s then`.
 pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
     if !is_condition(chunk) {
         return None;
@@ -67,8 +67,8 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
             ),
             edit: None,
         }),
-        "[" if before == whole && name.starts_with(|c: char| c.is_ascii_lowercase()) => {
-            let (inner, _) = after.split_once(']')?;
+        "[" | "{" if before == whole && name.starts_with(|c: char| c.is_ascii_lowercase()) => {
+            let (inner, _) = after.split_once(if word == "[" { ']' } else { '}' })?;
             let right = format!("({inner})");
             let plain = |c: char| c.is_ascii_alphanumeric() || "_ ,.".contains(c);
             inner.chars().all(plain).then(|| {

@@ -100,7 +100,8 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
     }
     let about = About::Expected(lacks(&expected, by_example));
     if let Some(found) = before(id, text, base, &token, &hint) {
-        return found.about(about);
+        // a name that is none is spelled anew wherever it is used
+        return if found.about == About::NoName { found } else { found.about(about) };
     }
     let d = d.about(about);
     let d = match hint.edit.as_ref().and_then(|edit| comma_above(text, &token, edit)) {
@@ -147,6 +148,7 @@ fn before(
         .or_else(|| sign_before(id, text, base, token, hint))
         .or_else(|| path_before(id, text, base, token, hint))
         .or_else(|| half_names::whole(id, text, base, token, hint))
+        .or_else(|| unfinished_before(id, text, base, token, hint))
         .or_else(|| word_before(id, text, base, token, hint))
 }
 
@@ -196,7 +198,7 @@ fn word_before(
     alone.then(|| d.label("one word too many").help(hint.help.as_str()).edit(span(at.end), ""))
 }
 
-/// `tokenizer models/q`: the beginning of a path was read as a word, and all of it is what an edit quotes.
+/// `tokenizer models/q`, `via url http://a`: the beginning of a path was read as a word, and all of it is what an edit quotes.
 fn path_before(
     id: FileId,
     text: &str,
@@ -204,12 +206,33 @@ fn path_before(
     token: &Range<usize>,
     hint: &hints::Hint,
 ) -> Option<Diagnostic> {
-    let (at, right) = hint.edit.as_ref().filter(|(at, _)| at.start < token.start && at.end == token.end)?;
+    let more = |at: &Range<usize>| at.start <= token.start && token.end <= at.end && at.len() > token.len();
+    let (at, right) = hint.edit.as_ref().filter(|(at, _)| more(at))?;
     let quoted = |path: &&str| *right == format!("\"{path}\"") && !path.contains([' ', '\t', ',']);
     let path = text.get(at.clone()).filter(quoted)?;
     let span = Span::new(id, base + at.start..base + at.end);
     let d = Diagnostic::new(Code::Unexpected, span, format!("`{}` was not expected here", short(path)));
     Some(d.label("expected a string in double quotes").help(hint.help.as_str()).edit(span, right.as_str()))
+}
+
+/// `5s -a p90(tpot) <= 90ms`, `{"n": 3.}`: the sign and letter before a token, in whose place an edit puts `and`, or the number that it completes.
+fn unfinished_before(
+    id: FileId,
+    text: &str,
+    base: usize,
+    token: &Range<usize>,
+    hint: &hints::Hint,
+) -> Option<Diagnostic> {
+    let (at, right) = hint
+        .edit
+        .as_ref()
+        .filter(|(at, right)| at.end <= token.start && !at.is_empty() && !right.is_empty())?;
+    let joins = matches!(right.as_str(), "and" | "or");
+    let is_one = |w: &&str| joins && w.starts_with('-') || w.ends_with('.') && right.starts_with(*w);
+    let written = text.get(at.clone()).filter(is_one)?;
+    let span = Span::new(id, base + at.start..base + at.end);
+    let d = Diagnostic::new(Code::Unexpected, span, format!("`{written}` was not expected here"));
+    Some(d.label(format!("expected `{right}`")).help(hint.help.as_str()).edit(span, right.as_str()))
 }
 
 /// The comma of a line above a token that an edit takes away, or the last word of such a line, behind which it puts the one that is

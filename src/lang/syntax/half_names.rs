@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::hints::Hint;
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, short};
+use crate::lang::diag::{About, Diagnostic, short};
 use crate::lang::source::{FileId, Span};
 
 /// What is said of all of a name where its edit writes it anew and only the end of it was not expected.
@@ -25,8 +25,11 @@ pub(super) fn whole(
         None => "no name holds a `-`",
     };
     let span = Span::new(id, base + at.start..base + at.end);
+    let keyword = text[..at.start].split_whitespace().next_back();
+    let about = if matches!(keyword, Some("step")) { About::NoName } else { About::Plain };
     (hyphened && alike(right, name)).then(|| {
         Diagnostic::new(Code::Unexpected, span, format!("`{}` was not expected here", short(name)))
+            .about(about)
             .label(label)
             .help(hint.help.as_str())
             .edit(span, right.as_str())

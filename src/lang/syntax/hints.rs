@@ -5,9 +5,9 @@ use std::ops::Range;
 use super::at::number_at_end;
 use super::blocks::first_word;
 use super::{
-    beyond, borrowed, conditions, engine_slips, examples, head_slips, lacking, lapses, meant_words, names,
-    notations, number_slips, phrases, points, reasons, remedies, reordered, several, signs, slips, spaced,
-    study_slips, usages, versioned, words,
+    bare_paths, beyond, borrowed, conditions, engine_slips, examples, head_slips, lacking, lapses,
+    meant_words, names, notations, number_slips, phrases, points, reasons, remedies, reordered, several,
+    signs, slips, spaced, study_slips, usages, versioned, words,
 };
 use crate::lang::diag::{one_of, short};
 use crate::lang::units;
@@ -54,6 +54,7 @@ fn reasoned(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) 
     // `:=` sets what `=` sets
     let word = if word == ":=" { "=" } else { word };
     let known = beyond::beyond(chunk, token, word)
+        .or_else(|| bare_paths::quoted(chunk, token, word, expected))
         .or_else(|| reordered::slip(chunk, token))
         .or_else(|| engine_slips::slip(chunk, token, word))
         .or_else(|| notations::notation(chunk, token, word, expected))

@@ -9,6 +9,8 @@ use serde_json::Value as Json;
 use super::blocks::first_word;
 use super::expected::by_rule;
 use super::grammar::Rule;
+use super::remedies::number_in_words;
+use super::signs::digits;
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
@@ -51,6 +53,22 @@ pub fn others(id: FileId, rule: Rule, text: &str, base: usize, first: &Diagnosti
         }
         sink.push(back(&found, moved));
     }
+}
+
+/// `1_000`, `0x10`, `3.`, `four`: a number as JSON has it, and what it has not.
+pub(super) fn number_elsewhere(word: &str) -> Option<(String, &'static str)> {
+    if let Some(number) = number_in_words(word) {
+        return Some((number.to_string(), "a number is written in digits"));
+    }
+    if let Some(hex) = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
+        let number = u32::from_str_radix(hex, 16).ok()?;
+        return Some((number.to_string(), "numbers in JSON are decimal"));
+    }
+    if let Some(whole) = word.strip_suffix('.').filter(|n| digits(n)) {
+        return Some((format!("{whole}.0"), "digits stand behind a point"));
+    }
+    let grouped = word.contains('_') && word.split('_').all(digits);
+    grouped.then(|| (word.replace('_', ""), "digits stand together"))
 }
 
 /// What was found in a text with edits, where it stands without them.

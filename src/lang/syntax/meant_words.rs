@@ -57,12 +57,16 @@ impl Line<'_> {
         Some(write(self.token.clone(), right))
     }
 
-    /// `vary max-seqs`
+    /// `vary max-seqs`, `step seqs-1 {`
     fn kebab(&self) -> Option<Hint> {
         let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let rest = &self.chunk[self.token.start..];
-        let glued = rest.starts_with('-') && rest[1..].starts_with(|c: char| c.is_ascii_lowercase());
         let begins = self.chunk[..self.token.start].trim_end_matches(in_name).len();
+        // where a name alone can stand, no number is taken away
+        let named = self.chunk[..begins].split_whitespace().next_back();
+        let lone = matches!(named, Some("step" | "track" | "from" | "baseline"));
+        let part = |c: char| c.is_ascii_lowercase() || lone && c.is_ascii_digit();
+        let glued = rest.starts_with('-') && rest[1..].starts_with(part);
         let name = &self.chunk[begins..self.token.start];
         if !glued || begins == 0 || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
             return None;

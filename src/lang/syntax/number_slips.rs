@@ -91,6 +91,8 @@ impl Line<'_> {
         let value = |v: &str| {
             v.chars().any(|c| c.is_ascii_alphanumeric())
                 && v.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '%'))
+                // of a range it is not said which values it holds
+                && !v.contains("..") && !matches!(v, "to" | "through" | "until")
         };
         let named = [" one_of", " known"].iter().any(|w| self.before[..open].trim_end().ends_with(w));
         let all: Vec<&str> = before.split_whitespace().chain(behind.split_whitespace()).collect();
@@ -156,8 +158,10 @@ impl Line<'_> {
         let unit_len = rest[digits..].find([' ', '\t', ')', ',']).unwrap_or(rest.len() - digits);
         let unit = &rest[digits..digits + unit_len];
         let plain = !whole.is_empty() && whole.bytes().all(|b| b.is_ascii_digit()) && digits > 0;
-        let lone =
-            matches!(self.first(), "param" | "adopt" | "require" | "prune" | "budget" | "step" | "metric");
+        let lone = matches!(
+            self.first(),
+            "param" | "adopt" | "require" | "prune" | "budget" | "step" | "metric" | "price"
+        );
         if !plain || !lone || !(unit.is_empty() || units::unit(unit).is_some()) {
             return None;
         }

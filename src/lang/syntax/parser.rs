@@ -204,10 +204,10 @@ fn uses_of_no_names(id: FileId, text: &str, broken: &HashSet<String>, sink: &mut
     });
 }
 
-/// Whether a span is the name behind a keyword at the margin.
+/// Whether a span is the name behind a keyword at the margin, or that of a step.
 fn is_declared(text: &str, span: Span) -> bool {
     let line = span.before_in(text).rsplit('\n').next().unwrap_or_default().trim();
-    words::DECLARATIONS.contains(&line)
+    words::DECLARATIONS.contains(&line) || line == "step"
 }
 
 fn hostile(id: FileId, text: &str) -> Option<Diagnostic> {

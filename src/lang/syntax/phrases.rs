@@ -177,7 +177,7 @@ impl<'a> Place<'a> {
         self.word == "and" && is_name(self.after().split(['\n', '#']).next().unwrap_or_default().trim())
     }
 
-    /// `p99(ttft) <= 1s, success_rate >= 99%`, `… after 100`
+    /// `p99(ttft) <= 1s, success_rate >= 99%`, `p99(ttft) <= 1s; failed < 2`, `… after 100`
     fn condition(&self) -> Option<Hint> {
         if self.word.is_empty() && self.is("`requests`") {
             let end = self.before.len().max(self.token.end);
@@ -209,12 +209,14 @@ impl<'a> Place<'a> {
             left.contains(['<', '>', '=']) && !left.ends_with(['<', '>', '=', '+', '-', '*', '/', '('])
         });
         let goes_on = self.after().trim_start().starts_with(['<', '>', '=', '!', '*', '/', '+', ')', ',']);
-        if self.word != "," || !more || self.before.contains(" on ") || !whole || goes_on {
+        let joins = self.word == "," || self.word == ";" && self.rest().contains(['<', '>', '=']);
+        if !joins || !more || self.before.contains(" on ") || !whole || goes_on {
             return None;
         }
         let next = self.after().trim_start();
         if let word @ ("and" | "or") = first_word(next) {
-            let help = format!("conditions are joined by `{word}` alone: remove the comma");
+            let sign = if self.word == "," { "comma" } else { "semicolon" };
+            let help = format!("conditions are joined by `{word}` alone: remove the {sign}");
             return hint(help, Some((self.before.len()..self.token.end, String::new())));
         }
         let and = if self.after().starts_with([' ', '\t']) { " and" } else { " and " };

@@ -26,6 +26,13 @@ pub fn remedy(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
         .or_else(|| at.on())
 }
 
+/// The number that is written out.
+pub(super) fn number_in_words(word: &str) -> Option<usize> {
+    const NUMBERS: [&str; 10] =
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+    NUMBERS.iter().position(|n| n.eq_ignore_ascii_case(word)).map(|n| n + 1)
+}
+
 struct At<'a> {
     chunk: &'a str,
     token: &'a Range<usize>,
@@ -77,8 +84,6 @@ impl<'a> At<'a> {
 
     /// `repeat three`, `gpus two`, `gpus eight of "H100"`
     fn counted(&self) -> Option<Hint> {
-        const NUMBERS: [&str; 10] =
-            ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
         let setting = self.setting();
         if !matches!(setting, "repeat" | "gpus" | "after" | "budget") || self.before != setting {
             return None;
@@ -96,8 +101,8 @@ impl<'a> At<'a> {
                 return Some(self.here(format!("write `gpus {right}`"), &right));
             }
         }
-        match NUMBERS.iter().position(|n| n.eq_ignore_ascii_case(self.word)) {
-            Some(n) => Some(self.here(format!("write `{setting} {}`", n + 1), &(n + 1).to_string())),
+        match number_in_words(self.word) {
+            Some(n) => Some(self.here(format!("write `{setting} {n}`"), &n.to_string())),
             None if setting == "repeat" && self.word.starts_with(|c: char| c.is_ascii_alphabetic()) => {
                 Some(only("write how many launches each candidate has, or `auto`: `repeat 3`"))
             }
@@ -208,7 +213,10 @@ impl<'a> At<'a> {
         let rest = self.after();
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
         let name = &rest[..end];
-        let inserted = self.word == "{" && rest[end..].starts_with('}');
+        // `p99{ttft}` asks a function
+        let glued = self.before.len() == self.token.start
+            && self.before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let inserted = self.word == "{" && rest[end..].starts_with('}') && !glued;
         if inserted && is_name(name) && is_condition(self.chunk) {
             let place = self.token.start..self.token.start + end + 2;
             return Some(mend(format!("a param stands by its name: write `{name}`"), place, name));

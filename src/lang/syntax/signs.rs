@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use super::at::{At, mend, number_at_end, only};
 use super::hints::{Hint, is_condition};
-use super::json_slips;
+use super::json_slips::{self, number_elsewhere};
 use super::lexical::{Piece, Scanner};
+use super::server_variables;
 use crate::lang::diag::did_you_mean;
 use crate::lang::{unit_slips, units};
 
@@ -17,6 +18,7 @@ pub fn sign(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) 
         .or_else(|| at.value())
         .or_else(|| at.condition())
         .or_else(|| at.axes())
+        .or_else(|| server_variables::asked(&at))
         .or_else(|| at.expression())
         .or_else(|| at.variable())
         .or_else(|| at.name())
@@ -61,6 +63,15 @@ impl At<'_> {
             _ if inside && before.trim_end().ends_with([':', '[']) && json_word(word).is_some() => {
                 let right = json_word(word)?;
                 self.here(format!("write `{right}`"), right)
+            }
+            // behind a comma a key may stand
+            _ if inside
+                && (before.ends_with([':', '[']) || word.starts_with(|c: char| c.is_ascii_digit()))
+                && before.ends_with([':', '[', ','])
+                && number_elsewhere(word).is_some() =>
+            {
+                let (right, why) = number_elsewhere(word)?;
+                self.here(format!("{why}: write `{right}`"), &right)
             }
             _ if inside && before.ends_with([':', '[']) && plain_word(word) => {
                 let right = format!("\"{word}\"");
@@ -313,8 +324,8 @@ impl At<'_> {
             let name = word.trim_matches('"');
             return Some(self.here(format!("a name stands without quotes: write `{name}`"), name));
         }
-        let right = word.to_ascii_lowercase();
-        let shouted = plain_word(word) && right != word;
+        let right = word.to_ascii_lowercase().replace(['-', '.'], "_");
+        let shouted = plain_word(word) && !word.contains('/') && right != word.replace(['-', '.'], "_");
         shouted.then(|| self.here(format!("names are snake_case: write `{right}`"), &right))
     }
 }
@@ -490,7 +501,7 @@ pub(super) fn is_round(number: &str) -> bool {
     number.parse().is_ok_and(|n: u64| n.is_multiple_of(1000) || n.is_multiple_of(1024))
 }
 
-fn digits(word: &str) -> bool {
+pub(super) fn digits(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|c| c.is_ascii_digit())
 }
 
@@ -548,7 +559,7 @@ fn quoted_name(word: &str) -> bool {
         && inner.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
-fn upper(word: &str) -> bool {
+pub(super) fn upper(word: &str) -> bool {
     word.len() > 1
         && word.starts_with(|c: char| c.is_ascii_uppercase())
         && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')

@@ -221,13 +221,23 @@ impl Slip<'_> {
         Some(hint(help, edit))
     }
 
-    /// `--max-num-seqs=[64 .. 512]`
+    /// `--max-num-seqs=[64 .. 512]`, `vary seqs[4 to 16]`
     fn range_in_list(&self) -> Option<Hint> {
         let open = self.before.rfind('[')?;
-        if !self.word.starts_with("..") || self.before[open..].contains(']') {
+        let low = self.before[open + 1..].trim();
+        let rest = self.chunk[self.token.start..].split([']', '\n']).next()?;
+        let high = ["..", "to ", "through ", "until ", "- "].iter().find_map(|w| rest.strip_prefix(w))?;
+        let digits = |t: &str| t.starts_with(|c: char| c.is_ascii_digit());
+        let high = high.trim_start_matches('.').trim();
+        if self.before[open..].contains(']') || !rest.starts_with("..") && !(digits(low) && digits(high)) {
             return None;
         }
-        Some(hint("an axis names each of its values: `[64, 128, 256, 512]`", None))
+        let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let name = &self.before[self.before[..open].trim_end_matches(in_name).len()..open];
+        if name.is_empty() || self.before[..open].ends_with(['=', ' ']) || !digits(low) || !digits(high) {
+            return Some(hint("an axis names each of its values: `[64, 128, 256, 512]`", None));
+        }
+        Some(hint(format!("name each point that is picked: `{name}[{low}, …, {high}]`"), None))
     }
 
     /// `price $2.99/h`, `budget $20`
@@ -368,6 +378,14 @@ impl Slip<'_> {
             let at = self.token.start;
             let help = format!("a number in JSON begins with a digit: write `0{}`", self.word);
             return Some(hint(help, Some((at..at, "0".to_owned()))));
+        }
+        let digits =
+            self.before.len() - self.before.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').len();
+        let number = &self.before[self.before.len() - digits..];
+        if number.strip_suffix('.').is_some_and(|n| !n.is_empty() && !n.contains('.')) {
+            let right = format!("{number}0");
+            let help = format!("digits stand behind a point: write `{right}`");
+            return Some(hint(help, Some((self.before.len() - digits..self.before.len(), right))));
         }
         let before = if self.chunk.trim_start().starts_with("body") { "body " } else { "--flag=" };
         let example = format!("{before}{{\"key\": \"text\"}}");

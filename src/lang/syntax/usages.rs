@@ -14,6 +14,8 @@ pub fn usage(chunk: &str, token: &Range<usize>, word: &str, expected: &[String])
     let at = At::new(chunk, token, word, expected);
     at.compared()
         .or_else(|| at.divides())
+        .or_else(|| at.given())
+        .or_else(|| at.and_of_a_shell())
         .or_else(|| at.placed())
         .or_else(|| at.objective_of())
         .or_else(|| at.releases())
@@ -59,6 +61,34 @@ impl At<'_> {
         let slip = self.word.len() > 3 && did_you_mean(self.word, ["divides"]).is_some();
         (slip && is_condition(self.chunk) && (self.is("an operator") || self.is("a comparison")))
             .then(|| self.here("write `divides`", "divides"))
+    }
+
+    /// `when given max-num-seqs`
+    fn given(&self) -> Option<Hint> {
+        let asks = self.before.rsplit([' ', '(']).next() == Some("given") && is_condition(self.chunk);
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+        let named = self.word.starts_with(|c: char| c.is_ascii_lowercase()) && self.word.chars().all(plain);
+        let joins = matches!(self.word, "and" | "or" | "not" | "on" | "from" | "after" | "when");
+        (asks && named && !joins).then(|| {
+            let right = format!("--{}", self.word.replace('_', "-"));
+            let help = format!("a flag is written with its dashes: write `given {right}`");
+            // a step whose guard is mended would be doubted for it besides
+            if first_word(self.chunk) == "step" { only(help) } else { self.here(help, &right) }
+        })
+    }
+
+    /// `p99(ttft) <= 5s -a p90(tpot) <= 90ms`, of which the sign was read as one that takes away
+    fn and_of_a_shell(&self) -> Option<Hint> {
+        let (before, right) = match self.before.strip_suffix(" -a") {
+            Some(before) => (before, "and"),
+            None => (self.before.strip_suffix(" -o")?, "or"),
+        };
+        let goes_on = self.word.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '-' | '('));
+        let compares = before.contains(['<', '>', '=']) && is_condition(self.chunk);
+        (compares && goes_on).then(|| {
+            let at = before.len() + 1..self.before.len();
+            mend(format!("conditions are joined by `{right}`"), at, right)
+        })
     }
 
     /// `model "org/M" = "models/m"` in a site
