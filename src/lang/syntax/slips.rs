@@ -229,7 +229,8 @@ impl Slip<'_> {
         let high = ["..", "to ", "through ", "until ", "- "].iter().find_map(|w| rest.strip_prefix(w))?;
         let digits = |t: &str| t.starts_with(|c: char| c.is_ascii_digit());
         let high = high.trim_start_matches('.').trim();
-        if self.before[open..].contains(']') || !rest.starts_with("..") && !(digits(low) && digits(high)) {
+        let is_range = rest.starts_with("..") || digits(low) && digits(high);
+        if self.before[open..].contains(']') || !is_range {
             return None;
         }
         let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
