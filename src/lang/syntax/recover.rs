@@ -160,13 +160,13 @@ fn closed_item(
     let in_a_line = |(at, piece): &(usize, Piece)| {
         *at >= own.len() && matches!(piece, Piece::Open(b'(' | b'[') | Piece::Close(b')' | b']'))
     };
-    let whose = match unbalanced(text) {
+    let lone = match unbalanced(text) {
         // the one of a line is told of with it, once the block around has an end
-        Some(whose) if in_a_line(&whose) => open_head(text),
-        whose => whose,
+        Some(lone) if in_a_line(&lone) => open_head(text),
+        lone => lone,
     };
-    if let Some(whose) = whose {
-        return of_bracket(id, file, span, whose, sink, out);
+    if let Some(lone) = lone {
+        return of_bracket(id, file, span, lone, sink, out);
     }
     within(id, (file, base), (text, indent, own), sink, out)
 }
