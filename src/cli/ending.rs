@@ -55,17 +55,14 @@ fn written<'a>(
 ) -> Ending<'a> {
     match ended {
         Ok(Ended::Decided) => decided(args, x, launched),
-        Ok(Ended::Interrupted) => {
+        Ok(Ended::Interrupted) => unfinished(args, x, |document, console| {
             // programs were promised a document
-            let shown = matches!(args.format, ReportFormat::Json)
-                .then(|| only::shown(document(args, x), args.only.as_deref()));
-            unfinished(args, x, move |console| {
-                if let Some(shown) = shown {
-                    replay::print(&shown, None, args.format, console);
-                }
-                console.say("interrupted: what was measured is in the journal; the same command continues");
-            })
-        }
+            if matches!(args.format, ReportFormat::Json) {
+                let shown = only::shown(document, args.only.as_deref());
+                replay::print(&shown, None, args.format, console);
+            }
+            console.say("interrupted: what was measured is in the journal; the same command continues");
+        }),
         Ok(Ended::Unclean(left)) => Ending::new(exit::INCOMPLETE, move |console| {
             let names: Vec<String> = left.iter().map(ToString::to_string).collect();
             let message = format!("a server could not be removed: {}", names.join("; "));
@@ -77,22 +74,22 @@ fn written<'a>(
             );
             console.error(&message, &help);
         }),
-        Ok(Ended::Held(held)) => unfinished(args, x, move |console| {
+        Ok(Ended::Held(held)) => unfinished(args, x, move |_, console| {
             let advice = "perflab ends nothing that it did not start: end it or wait for it, then run the same command again";
             console.error(&held.join("; "), advice);
         }),
-        Ok(Ended::Left(why)) => unfinished(args, x, move |console| {
+        Ok(Ended::Left(why)) => unfinished(args, x, move |_, console| {
             let message = format!("a server that ran already was lost: {why}");
             let help = "that load has no result, and says nothing about the configuration; once a server answers there, the same \
                         command measures it again; if that one was started with other flags, add `--again TRIAL` for what was \
                         measured there before";
             console.error(&message, help);
         }),
-        Err(e @ RunError::Unmet(Unmet { may_pass: true, .. })) => unfinished(args, x, move |console| {
+        Err(e @ RunError::Unmet(Unmet { may_pass: true, .. })) => unfinished(args, x, move |_, console| {
             let help = "what was measured until here is in the journal; once a server answers there, the same command continues";
             console.error(&e.to_string(), help);
         }),
-        Err(e @ (RunError::GpuLost(_) | RunError::Gpus(_))) => unfinished(args, x, move |console| {
+        Err(e @ (RunError::GpuLost(_) | RunError::Gpus(_))) => unfinished(args, x, move |_, console| {
             let help = "what was measured until here is in the journal; reset the GPU or restart the machine, and the same \
                         command continues";
             console.error(&e.to_string(), help);
@@ -140,14 +137,19 @@ fn decided<'a>(args: &'a ExecArgs, x: &'a Execution<'_>, launched: bool) -> Endi
 }
 
 /// The state of an unfinished study, for people who look before it goes on.
-fn unfinished<'a>(args: &'a ExecArgs, x: &'a Execution<'_>, say: impl FnOnce(Console) + 'a) -> Ending<'a> {
-    let failed = report::write(&document(args, x), &x.dir).err();
+fn unfinished<'a>(
+    args: &'a ExecArgs,
+    x: &'a Execution<'_>,
+    say: impl FnOnce(report::Report, Console) + 'a,
+) -> Ending<'a> {
+    let document = document(args, x);
+    let failed = report::write(&document, &x.dir).err();
     Ending::new(exit::INCOMPLETE, move |console| {
         if let Some(e) = failed {
             let help = "the journal is complete; `perflab report` makes the files again";
             console.error(&e.to_string(), help);
         }
-        say(console);
+        say(document, console);
     })
 }
 

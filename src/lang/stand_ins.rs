@@ -69,22 +69,9 @@ fn each_way(text: &str, found: &[Diagnostic], open: &[Option<Ways>], effort: &Ef
             return Reading::Wrong(wrong);
         }
         let is_open = |d: &Diagnostic| fixes.iter().any(|f| leaves_open(text, f, &next, d));
-        // what is called as nothing is may have been meant to be one of two that are called alike
-        let of_two = |d: &Diagnostic| {
-            let mut kinds = fixes
-                .iter()
-                .filter_map(|f| if let About::Second(kind) = f.about { Some(kind) } else { None });
-            d.code == Code::UnknownName
-                && kinds.any(|kind| {
-                    d.about.missing_kind() == Some(kind)
-                        || matches!(d.about, About::MissingBase { .. }) && kind == Kind::Engine
-                })
-        };
         let is_meant = |d: &Diagnostic| is_told(d) || is_sure && is_of_rules(d);
         let more = new.iter().filter(|d| d.is_error() && !is_meant(d)).count();
-        let told = new
-            .into_iter()
-            .filter(|d| is_meant(d) && !is_open(d) && !of_two(d) && !is_of_way(&next, d, &step));
+        let told = new.into_iter().filter(|d| is_meant(d) && !is_open(d) && !is_of_way(&next, d, &step));
         let told: Vec<Diagnostic> = told.map(|d| in_place(d, std::slice::from_ref(&step))).collect();
         if told.is_empty() && more == 0 {
             return Reading::Sure(told);
@@ -100,12 +87,20 @@ fn leaves_open(text: &str, fix: &Diagnostic, next: &str, d: &Diagnostic) -> bool
     match (fix.code, d.code) {
         // the second of two values was to be another one
         (Code::DeclaredTwice, Code::Unreachable) => !reads(line, d.span, next) && hangs_on(line, d, next),
+        // what is called as nothing is may have been meant to be one of two that are called alike
+        (Code::DeclaredTwice, Code::UnknownName) => match fix.about {
+            About::Second(kind) => {
+                let of_base = kind == Kind::Engine && matches!(d.about, About::MissingBase { .. });
+                of_base || d.about.missing_kind() == Some(kind)
+            }
+            _ => false,
+        },
         // which point it was to be
         (Code::BadFlagValue, Code::UnknownPoint) => {
             let axis = text[..fix.span.range().start].rsplit_once("\naxis ").map(|(_, head)| head);
             let name =
                 axis.and_then(|head| head.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next());
-            name.is_some_and(|name| d.message.starts_with(&format!("the axis `{name}` ")))
+            matches!(&d.about, About::NoPoint { axis } if Some(axis.as_str()) == name)
         }
         // `when --max-num-seqs == 24`
         (Code::BadFlagValue, Code::SettledGuard) => reads(line, d.span, next),

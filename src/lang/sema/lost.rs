@@ -13,7 +13,7 @@ use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
 use crate::lang::stdlib;
 use crate::lang::syntax::ast::{self, ChangeKind, EngineLineKind, Item, Name, StudyLineKind as Line};
-use crate::lang::syntax::{Block, ENGINE_SETTINGS};
+use crate::lang::syntax::{Block, ENGINE_SETTINGS, first_word};
 
 /// Lines of a study and its steps that may name an engine.
 const NAMES_ENGINES: [&str; 5] = ["baseline", "track", "step", "vary", "from"];
@@ -96,8 +96,7 @@ impl Checker<'_> {
     /// The setting that the line of a place begins with, if it is one of an engine.
     fn first_word(&self, place: Span) -> Option<&str> {
         // `args: []`, as other languages write it
-        let word = self.line_of(place).split(|c: char| c.is_whitespace() || matches!(c, ':' | '=')).next();
-        word.filter(|word| ENGINE_SETTINGS.contains(word))
+        Some(first_word(self.line_of(place))).filter(|word| ENGINE_SETTINGS.contains(word))
     }
 
     /// Whether a line that could not be read sets none of the flags in question: it begins with what says how the server is started, or

@@ -1,5 +1,7 @@
 //! The ways in which people may mend a mistake of which no machine knows what was meant.
 
+use indexmap::IndexSet;
+
 use crate::lang::changes::is_here;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Edit};
@@ -267,9 +269,10 @@ fn values(text: &str, d: &Diagnostic) -> Option<Vec<String>> {
     let written: String = text[d.span.range()].chars().filter(char::is_ascii_digit).collect();
     let common = whole.and(Some(8.0));
     let all = [Some(least.max(1.0).min(most)), common, written.parse().ok(), Some(most)];
-    let mut fit: Vec<f64> = all.into_iter().flatten().filter(|n| (least..=most).contains(n)).collect();
-    fit.dedup();
-    Some(fit.iter().map(f64::to_string).collect())
+    let fit = all.into_iter().flatten().filter(|n| (least..=most).contains(n));
+    // each is a reading of the whole text
+    let once: IndexSet<String> = fit.map(|n| n.to_string()).collect();
+    Some(once.into_iter().collect())
 }
 
 /// A param that is declared, in the place of one that is not.

@@ -76,7 +76,7 @@ pub fn elsewhere(block: Block, word: &str) -> Option<String> {
     })
 }
 
-pub(super) fn first_word(text: &str) -> &str {
+pub fn first_word(text: &str) -> &str {
     let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(text.len());
     &text[..end]
 }

@@ -210,9 +210,7 @@ fn path_before(
     let (at, right) = hint.edit.as_ref().filter(|(at, _)| more(at))?;
     let quoted = |path: &&str| *right == format!("\"{path}\"") && !path.contains([' ', '\t', ',']);
     let path = text.get(at.clone()).filter(quoted)?;
-    let span = Span::new(id, base + at.start..base + at.end);
-    let d = Diagnostic::new(Code::Unexpected, span, format!("`{}` was not expected here", short(path)));
-    Some(d.label("expected a string in double quotes").help(hint.help.as_str()).edit(span, right.as_str()))
+    Some(all_of_edit(id, base, (at, right), path, hint).label("expected a string in double quotes"))
 }
 
 /// `5s -a p90(tpot) <= 90ms`, `{"n": 3.}`: the sign and letter before a token, in whose place an edit puts `and`, or the number that it completes.
@@ -230,9 +228,20 @@ fn unfinished_before(
     let joins = matches!(right.as_str(), "and" | "or");
     let is_one = |w: &&str| joins && w.starts_with('-') || w.ends_with('.') && right.starts_with(*w);
     let written = text.get(at.clone()).filter(is_one)?;
+    Some(all_of_edit(id, base, (at, right), written, hint).label(format!("expected `{right}`")))
+}
+
+/// All that an edit replaces was not expected.
+fn all_of_edit(
+    id: FileId,
+    base: usize,
+    (at, right): (&Range<usize>, &str),
+    written: &str,
+    hint: &hints::Hint,
+) -> Diagnostic {
     let span = Span::new(id, base + at.start..base + at.end);
-    let d = Diagnostic::new(Code::Unexpected, span, format!("`{written}` was not expected here"));
-    Some(d.label(format!("expected `{right}`")).help(hint.help.as_str()).edit(span, right.as_str()))
+    let d = Diagnostic::new(Code::Unexpected, span, format!("`{}` was not expected here", short(written)));
+    d.help(hint.help.as_str()).edit(span, right)
 }
 
 /// The comma of a line above a token that an edit takes away, or the last word of such a line, behind which it puts the one that is

@@ -89,7 +89,7 @@ mod wordless;
 mod words;
 
 pub use bench::load_setting;
-pub use blocks::{Block, elsewhere as setting_elsewhere};
+pub use blocks::{Block, elsewhere as setting_elsewhere, first_word};
 pub use build::number_alone;
 pub use closing::offer as offer_other_halves;
 pub use elsewhere::told_once as habits_told_once;

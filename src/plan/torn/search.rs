@@ -322,8 +322,3 @@ fn is_lost(error: &Diagnostic, item: Option<&Item>) -> bool {
         _ => false,
     }
 }
-
-/// The word that a line begins with, as other languages write it too: `seed: 1`.
-fn first_word(line: &str) -> &str {
-    line.trim_start().split(|c: char| c.is_whitespace() || matches!(c, ':' | '=')).next().unwrap_or_default()
-}

@@ -2,12 +2,13 @@
 
 use foldhash::HashSet;
 
-use super::{Search, first_word, holds};
+use super::{Search, holds};
 use crate::lang::Diagnostic;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, did_you_mean};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, EngineLineKind};
+use crate::lang::syntax::first_word;
 
 /// Lines of an engine that no candidate is made of.
 const OF_A_SERVER: [&str; 14] = [

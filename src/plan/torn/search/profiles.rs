@@ -2,10 +2,10 @@
 
 use foldhash::HashSet;
 
-use super::{Search, first_word, holds};
+use super::{Search, holds};
 use crate::lang::source::Span;
-use crate::lang::syntax::PROFILE_SETTINGS;
 use crate::lang::syntax::ast::{self, Item, StudyLineKind};
+use crate::lang::syntax::{PROFILE_SETTINGS, first_word};
 
 /// Settings of a profile that decide how long its requests are.
 const OF_LENGTHS: [&str; 5] = ["data", "input", "output", "prefix", "prefixes"];
@@ -18,7 +18,7 @@ impl<'a> Search<'a> {
     pub(super) fn in_profile(&mut self, profile: &ast::Profile, at: Span) {
         let line = self.analysis.modules.root_text().get(self.line(at).range()).unwrap_or_default();
         let read = profile.lines.iter().find(|l| holds(l.span, at)).map(|l| l.word.value.as_str());
-        let word = read.unwrap_or_else(|| first_word(line));
+        let word = read.unwrap_or_else(|| first_word(line.trim_start()));
         let concerns = |words: &[&str]| !PROFILE_SETTINGS.contains(&word) || words.contains(&word);
         if concerns(&OF_LENGTHS) {
             self.loads.insert(profile.name.value.clone());
