@@ -1,13 +1,14 @@
 //! What a diagnostic is about, as data. Passes that judge what others found go by its code and by this; its words are for people, and no
 //! code reads them.
 
+use super::sema::schema::Kind as Takes;
 use super::sema::scope::Kind;
 use super::source::Span;
 use super::syntax::Block;
 use super::units::Dim;
 
 /// Which of the mistakes of its code it is, and of what, where some pass asks for that.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub enum About {
     /// nothing beyond its code
     #[default]
@@ -41,7 +42,11 @@ pub enum About {
     /// a flag that engines lack, told at the use of the axis which sets it
     SetBy { axis: String },
     /// what a condition compares a flag with, and the flag never is
-    Compared,
+    Compared { flag: String },
+    /// what a flag was to be set to, and what it takes instead
+    NotTaken { flag: String, value: String, takes: Takes },
+    /// a key that the JSON of a flag does not have
+    NoKey { flag: String, key: String },
     /// a value of a switch; what stands for both
     TakesNone { right: Option<String> },
     /// an unknown flag that is like none
@@ -66,6 +71,10 @@ pub enum About {
     NoSetting(Block),
     /// a setting of another kind of block
     NotHere,
+    /// a call of something that is no function
+    NoFunction,
+    /// a param without a unit in a sum, where the sum may be the mistake
+    InSum,
     /// metrics of GPUs in a study that does not say how many there are
     WithoutGpus,
     /// what is declared has a name that is none

@@ -25,7 +25,7 @@ pub struct Edit {
     pub text: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Diagnostic {
     pub code: Code,
     pub about: About,

@@ -258,7 +258,8 @@ impl Checker<'_> {
             return;
         };
         let message = format!("{} never has this value", asked.name);
-        let d = Diagnostic::new(Code::BadFlagValue, *span, message).about(About::Compared);
+        let d = Diagnostic::new(Code::BadFlagValue, *span, message)
+            .about(About::Compared { flag: asked.name.clone() });
         let d = match (literal, takes) {
             (Literal::Text(text), Takes::OneOf(choices)) => {
                 d.meant(text, choices.iter().map(String::as_str), "none of the choices", |c| {

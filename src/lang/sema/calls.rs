@@ -82,12 +82,13 @@ impl Checker<'_> {
             if let Some(right) = inside_out(name, args) {
                 let message = format!("`{}` is no function, but what a statistic is of", name.value);
                 let d = Diagnostic::new(Code::UnknownMetric, e.span, message).label("the wrong way round");
-                self.sink.push(d.help(format!("write `{right}`")).edit(e.span, right));
+                let d = d.about(About::NoFunction).help(format!("write `{right}`"));
+                self.sink.push(d.edit(e.span, right));
                 return None;
             }
             let known = Stat::ALL.iter().map(|s| s.name()).chain(["goodput"]);
             let message = format!("no function is called `{}`", name.value);
-            let d = Diagnostic::new(Code::UnknownMetric, name.span, message);
+            let d = Diagnostic::new(Code::UnknownMetric, name.span, message).about(About::NoFunction);
             if let (whose @ ("baseline" | "best" | "given"), [inner]) = (name.value.as_str(), args) {
                 let sign = if whose == "given" { ' ' } else { '.' };
                 let right = format!("{whose}{sign}{}", self.source_text(inner.span));

@@ -246,11 +246,11 @@ fn near_units(n: f64, unit: &str) -> Vec<String> {
     near
 }
 
-/// Whether a text is a number with a unit that is none, and nearly one.
-pub(super) fn has_unknown_unit(text: &str) -> bool {
+/// What a number with a unit that is none, and nearly one, may have been meant to be.
+pub(super) fn unknown_unit(text: &str) -> Vec<String> {
     let (number, unit) = text.split_at(unit_of(text));
     let number = number.parse::<f64>().ok().filter(|_| text.parse::<f64>().is_err());
-    number.is_some_and(|n| units::unit(unit).is_none() && !near_units(n, unit).is_empty())
+    number.filter(|_| units::unit(unit).is_none()).map_or_else(Vec::new, |n| near_units(n, unit))
 }
 
 /// Where the unit of a number begins.

@@ -3,7 +3,7 @@
 use super::kinds;
 use super::program::{Engine, WrittenValue};
 use super::schema::{self, FlagSpec, Found, Kind};
-use crate::lang::diag::{Diagnostic, one_of};
+use crate::lang::diag::{About, Diagnostic, one_of};
 use crate::lang::source::Span;
 use crate::lang::unit_slips;
 
@@ -47,6 +47,9 @@ pub fn value(
     else {
         return d.label("does not fit");
     };
+    let about =
+        About::NotTaken { flag: name.to_owned(), value: value.text.clone(), takes: spec.kind.clone() };
+    let d = d.about(about);
     match &spec.kind {
         Kind::OneOf(choices) => {
             let all = choices.iter().map(String::as_str);
@@ -109,8 +112,10 @@ pub fn value(
             match fixed {
                 Some(fixed) if value.text.ends_with("tok") => d.label("has a unit").edit(span, fixed),
                 Some(fixed) => d.label("unknown unit").edit(span, fixed),
-                None if kinds::has_unknown_unit(&value.text) => d.label("unknown unit"),
-                None => d.label("does not fit"),
+                None => match kinds::unknown_unit(&value.text) {
+                    near if near.is_empty() => d.label("does not fit"),
+                    near => Diagnostic { suggested: near, ..d.label("unknown unit") },
+                },
             }
         }
         // `--limit-mm-per-prompt=image=4`, as some engines read it

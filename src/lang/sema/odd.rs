@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use super::copied::called_alike;
 use super::modules::Modules;
+use super::schema::Kind as Takes;
 use super::scope::{Kind, declared};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
@@ -43,25 +44,18 @@ pub fn odd_declarations(found: &mut Vec<Diagnostic>, modules: &Modules) {
 
 /// A choice or a key that a schema of the root file lacks, named several times: most likely one slip of the schema, and told once.
 pub fn lacking_in_a_schema(found: &mut Vec<Diagnostic>, modules: &Modules) {
-    let lacks = |d: &Diagnostic| match d.code {
-        Code::BadFlagValue => d.message.ends_with("is none of the choices") || is_compared(d),
-        Code::UnknownFlag => d.message.contains(" has no key "),
-        _ => false,
-    };
-    if found.iter().filter(|d| lacks(d)).count() < 2 {
+    if found.iter().filter(|d| lacking(d, modules).is_some()).count() < 2 {
         return;
     }
     let own = of_schemas(modules);
+    let is_own = |(flag, _): &(&str, &str)| own.iter().any(|(name, _)| name == flag);
     let mut firsts: HashMap<(Code, String, String), usize> = HashMap::new();
     let mut kept: Vec<Diagnostic> = Vec::with_capacity(found.len());
     for d in found.drain(..) {
-        let said = d.message.rsplit('`').nth(1);
-        let what =
-            if is_compared(&d) { modules.slice(d.span).trim_matches('"') } else { said.unwrap_or_default() };
-        let flag = d.message.split([':', ' ']).next().unwrap_or_default();
-        let of_schema = lacks(&d) && own.iter().any(|(name, _)| *name == flag);
-        let first = of_schema
-            .then(|| *firsts.entry((d.code, flag.to_owned(), what.to_owned())).or_insert(kept.len()));
+        let lacks = lacking(&d, modules).filter(is_own);
+        let first = lacks.map(|(flag, what)| {
+            *firsts.entry((d.code, flag.to_owned(), what.to_owned())).or_insert(kept.len())
+        });
         match first.and_then(|at| kept.get_mut(at)) {
             Some(first) => {
                 first.related.push((d.span, "and here".to_owned()));
@@ -74,9 +68,14 @@ pub fn lacking_in_a_schema(found: &mut Vec<Diagnostic>, modules: &Modules) {
     *found = kept;
 }
 
-/// Whether a condition compares a flag with what is none of its choices.
-fn is_compared(d: &Diagnostic) -> bool {
-    d.about == About::Compared
+/// The flag that lacks a choice or a key, and which.
+fn lacking<'d>(d: &'d Diagnostic, modules: &'d Modules) -> Option<(&'d str, &'d str)> {
+    match (&d.about, d.code) {
+        (About::Compared { flag }, _) => Some((flag, modules.slice(d.span).trim_matches('"'))),
+        (About::NotTaken { flag, value, takes: Takes::OneOf(_) }, Code::BadFlagValue) => Some((flag, value)),
+        (About::NoKey { flag, key }, Code::UnknownFlag) => Some((flag, key)),
+        _ => None,
+    }
 }
 
 /// A choice that nothing names, beside nearly the same one that several places name and no schema has.

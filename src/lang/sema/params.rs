@@ -114,7 +114,7 @@ impl Checker<'_> {
         // told of a comparison, where one tells which unit; else of what it meets first
         let told = |d: &Diagnostic| d.code == Code::MissingUnit && d.span == n.span;
         if op.is_comparison() {
-            self.sink.forget(|d| told(d) && d.message.contains(" meets "));
+            self.sink.forget(|d| told(d) && d.about == About::InSum);
         }
         if self.sink.found().any(told) {
             return true;
@@ -125,8 +125,8 @@ impl Checker<'_> {
         let d = Diagnostic::new(Code::MissingUnit, n.span, message);
         let mut d = super::values::without_unit(d, n, other.1, other.1.usual_unit());
         if !op.is_comparison() {
-            // the sum may be the mistake
             d.edits.clear();
+            d.about = About::InSum;
         }
         self.sink.push(d.related(plain.0.span.to(other.0.span), here));
         true

@@ -164,9 +164,10 @@ impl Problem {
             Self::BadKey => Diagnostic::new(Code::UnknownFlag, at_name, message)
                 .label("not a key")
                 .help("write `--flag.key=VALUE`, or `--flag.key.inner=VALUE` for a key in a key"),
-            Self::NoKey { above, key, known, .. } => {
+            Self::NoKey { flag, above, key, known } => {
                 let at = key_in_name(name, at_name, above.len()).unwrap_or(at_value);
-                no_key(Diagnostic::new(Code::UnknownFlag, at, message), key, known)
+                let about = About::NoKey { flag: flag.clone(), key: key.clone() };
+                no_key(Diagnostic::new(Code::UnknownFlag, at, message).about(about), key, known)
             }
             // `--draft.tokens.max=2`
             Self::KeyValue { above, key, shown, expected, .. }

@@ -205,7 +205,7 @@ impl Checker<'_> {
                 // what the library has under that very name was meant
                 let imported =
                     matches!(d.about, About::Missing { library: Some(_), .. }) && !d.edits.is_empty();
-                !d.message.contains("function") && !imported
+                d.about != About::NoFunction && !imported
             }
             Kind::Metric => d.code == Code::NeedsStatistic && reads(d.span),
             // a step says nothing else, and what it was to vary may be this

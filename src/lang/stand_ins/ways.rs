@@ -5,6 +5,7 @@ use indexmap::IndexSet;
 use crate::lang::changes::is_here;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Edit};
+use crate::lang::sema::schema::Kind as Takes;
 use crate::lang::sema::scope::Kind;
 use crate::lang::source::{FileId, Span};
 
@@ -166,20 +167,25 @@ fn base(text: &str, at: Span) -> Option<Ways> {
 
 /// `32K`, which may be `32Ki` or `32k`.
 fn two_units(d: &Diagnostic) -> Option<Ways> {
-    let (_, meant) = d.message.split_once(" has an unknown unit; write ")?;
-    let (one, other) = meant.split_once(" or ")?;
-    Some(vec![vec![put(d.span, one)], vec![put(d.span, other)]])
+    let counts = matches!(&d.about, About::NotTaken { takes: Takes::Int { .. } | Takes::Float { .. }, .. });
+    let [one, other] = d.suggested.as_slice() else { return None };
+    counts.then(|| vec![vec![put(d.span, one)], vec![put(d.span, other)]])
 }
 
 /// What of a step's words changes no candidate: why it picks, and how it goes through them; and a comma between its axes.
 fn in_a_step(text: &str, d: &Diagnostic) -> Option<Ways> {
-    let help = d.help.as_deref()?;
-    let end = d.span.range().end;
-    if help.starts_with("a pick says why") {
-        Some(vec![vec![put(here(end, end), " because \"…\"")]])
-    } else if help.starts_with("write `grid`, ") {
+    let place = d.span.range();
+    let before = text[d.span.line_in(text).range().start..place.start].trim_start();
+    let says = |word: &str| before.split([' ', '{']).any(|w| w == word);
+    let in_list = before.rfind('[') > before.rfind(']');
+    if says("pick")
+        && !says("because")
+        && text[place.end..].trim_start_matches(' ').starts_with(['\n', '#', '}'])
+    {
+        Some(vec![vec![put(here(place.end, place.end), " because \"…\"")]])
+    } else if says("vary") && before.trim_end().ends_with(" by") {
         Some(vec![vec![put(d.span, "grid")]])
-    } else if &text[d.span.range()] == "," && help.starts_with("every pair is ") {
+    } else if says("vary") && &text[place] == "," && !in_list {
         Some(vec![vec![put(d.span, " *")], vec![put(d.span, " +")]])
     } else {
         None
@@ -257,17 +263,19 @@ fn listed_value(text: &str, d: &Diagnostic) -> Option<Ways> {
 fn values(text: &str, d: &Diagnostic) -> Option<Vec<String>> {
     // a param has one value wherever it stands
     (!text[d.span.range()].contains('{')).then_some(())?;
-    let takes = d.help.as_deref()?.strip_prefix("it takes ")?;
-    if let Some(choices) = takes.strip_prefix("one of ") {
-        let mut all = choices.split(", ").map(str::to_owned);
-        return Some([all.next(), all.last()].into_iter().flatten().collect());
-    }
-    let whole = takes.strip_prefix("a whole number from ");
-    let (least, most) = whole.or_else(|| takes.strip_prefix("a number from "))?.split_once(' ')?;
-    let least: f64 = least.parse().ok()?;
-    let most = most.strip_prefix("to ").map_or(Ok(1e6), str::parse::<f64>).ok()?;
+    let About::NotTaken { takes, .. } = &d.about else { return None };
+    let (whole, least, most) = match takes {
+        Takes::OneOf(choices) => {
+            let ends = choices.first().into_iter().chain(choices.get(1..).and_then(<[_]>::last));
+            return Some(ends.cloned().collect());
+        }
+        Takes::Int { min, max } => (true, (*min)?, *max),
+        Takes::Float { min, max } => (false, (*min)?, *max),
+        _ => return None,
+    };
+    let most = most.unwrap_or(1e6);
     let written: String = text[d.span.range()].chars().filter(char::is_ascii_digit).collect();
-    let common = whole.and(Some(8.0));
+    let common = whole.then_some(8.0);
     let all = [Some(least.max(1.0).min(most)), common, written.parse().ok(), Some(most)];
     let fit = all.into_iter().flatten().filter(|n| (least..=most).contains(n));
     // each is a reading of the whole text
