@@ -1,14 +1,21 @@
 //! Signs and words that other languages put into lists, JSON, conditions and heads, with what stands there instead.
 
+mod comparisons;
+mod kinds;
+
 use std::ops::Range;
 
 use super::at::{At, mend, number_at_end, only};
-use super::hints::{Hint, is_condition};
-use super::json_slips::{self, number_elsewhere};
+use super::hints::Hint;
+use super::json_slips::number_elsewhere;
 use super::lexical::{Piece, Scanner};
 use super::server_variables;
-use crate::lang::diag::did_you_mean;
 use crate::lang::{unit_slips, units};
+use kinds::{
+    derives, function_before, is_distribution, path, plain_value, plain_word, point_name, quoted_name,
+    unclosed_json, value_before,
+};
+pub(super) use kinds::{digits, grouped, is_function, is_round, json_word, upper};
 
 /// The remedy for a token (of the chunk, a place in it) that is another language's.
 pub fn sign(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
@@ -137,59 +144,6 @@ impl At<'_> {
             "," if value_before(before) => return comma(self.chunk, self.token, before),
             _ => return None,
         })
-    }
-
-    fn condition(&self) -> Option<Hint> {
-        if !is_condition(self.chunk) {
-            return None;
-        }
-        Some(match self.word {
-            "AND" | "Or" | "OR" | "And" | "NOT" => {
-                let right = self.word.to_ascii_lowercase();
-                self.here(format!("write `{right}`"), &right)
-            }
-            "=" if self.before.ends_with(['<', '>', '!']) => {
-                let right = format!("{}=", &self.before[self.before.len() - 1..]);
-                self.from(self.before.len() - 1, format!("write `{right}`, without a space in it"), &right)
-            }
-            "9" if self.before.ends_with("p99.") => {
-                self.from(self.before.len() - "p99.".len(), "write `p999`", "p999")
-            }
-            "." if self.is("`..`") => self.here("write `..`", ".."),
-            _ if digits(self.word) && percentile_before(self.before) => {
-                only("percentiles are p50, p90, p95, p99 and p999")
-            }
-            "=>" | "≥" => self.here("write `>=`", ">="),
-            "≠" => self.here("write `!=`", "!="),
-            "=<" | "≤" => self.here("write `<=`", "<="),
-            ">" if self.before.ends_with('<') => self.from(self.before.len() - 1, "write `!=`", "!="),
-            "less" | "lower" | "smaller" | "below" | "under" if self.is("an operator") => self.words_for("<"),
-            "more" | "greater" | "higher" | "above" if self.is("an operator") => self.words_for(">"),
-            "is" if worded(self.after).is_some() => {
-                let (sign, len) = worded(self.after)?;
-                let at = self.token.start..self.token.end + len;
-                mend(format!("write `{sign}`"), at, sign)
-            }
-            "is" | "equals" | "eq" => self.here("write `==` to compare", "=="),
-            "in" if self.is("`on`") && !self.after.trim_start().starts_with(['[', '(', '{', '"']) => {
-                self.here("write `on`", "on")
-            }
-            "in" => only("compare with each: `engine == vllm or engine == sglang`"),
-            "for" | "with" | "over" if self.is("`on`") => self.here("write `on`", "on"),
-            "and" if self.before.contains(" on ") && self.is("`,`") => {
-                self.from(self.before.len(), "profiles are separated by commas", ",")
-            }
-            _ => return None,
-        })
-    }
-
-    /// `p99(ttft) less than 3s`
-    fn words_for(&self, sign: &str) -> Hint {
-        let rest = &self.chunk[self.token.end..];
-        let than =
-            rest.trim_start().strip_prefix("than ").map_or(0, |_| rest.len() - rest.trim_start().len() + 4);
-        let at = self.token.start..self.token.end + than;
-        Hint { help: format!("write `{sign}`"), edit: Some((at, sign.to_owned())) }
     }
 
     /// `vary $axis`, `repeat $n`: a number before or behind the `$` would be money.
@@ -330,43 +284,6 @@ impl At<'_> {
     }
 }
 
-/// What words behind `is` compare by, and how much of a text they are.
-fn worded(after: &str) -> Option<(&'static str, usize)> {
-    const WORDS: [(&str, &str); 25] = [
-        ("less than or equal to", "<="),
-        ("greater than or equal to", ">="),
-        ("more than or equal to", ">="),
-        ("not equal to", "!="),
-        ("not less than", ">="),
-        ("no less than", ">="),
-        ("not more than", "<="),
-        ("no more than", "<="),
-        ("less than", "<"),
-        ("lower than", "<"),
-        ("smaller than", "<"),
-        ("more than", ">"),
-        ("greater than", ">"),
-        ("higher than", ">"),
-        ("larger than", ">"),
-        ("at most", "<="),
-        ("at least", ">="),
-        ("equal to", "=="),
-        ("below", "<"),
-        ("under", "<"),
-        ("above", ">"),
-        ("over", ">"),
-        ("less", "<"),
-        ("more", ">"),
-        ("not", "!="),
-    ];
-    let text = after.trim_start_matches([' ', '\t']);
-    let said = |(words, _): &&(&str, &str)| {
-        text.strip_prefix(words).is_some_and(|rest| rest.starts_with([' ', '\t']))
-    };
-    let (words, sign) = WORDS.iter().find(said)?;
-    Some((sign, after.len() - text.len() + words.len()))
-}
-
 /// Whether the bracket that is open at the end of a text holds values of a flag or variable.
 fn in_a_list_of_values(before: &str) -> bool {
     let mut open = Vec::new();
@@ -378,18 +295,6 @@ fn in_a_list_of_values(before: &str) -> bool {
         }
     }
     open.last().is_some_and(|at| before[*at..].starts_with('[') && before[..*at].ends_with('='))
-}
-
-/// `flase`: one of JSON's words with letters swapped, or one too many or too few. `full` and `tree` are words of their own.
-pub(super) fn json_word(word: &str) -> Option<&'static str> {
-    let right = did_you_mean(word, ["true", "false", "null"])?;
-    let sorted = |w: &str| {
-        let mut letters = w.to_ascii_lowercase().into_bytes();
-        letters.sort_unstable();
-        letters
-    };
-    let same = word.len() != right.len() || sorted(word) == sorted(right);
-    (same && word.len() > 2 && word.starts_with(&right[..1])).then_some(right)
 }
 
 /// `32Ki`, `90%`: a number with a factor, as it is without.
@@ -487,84 +392,4 @@ fn comma(chunk: &str, token: &Range<usize>, before: &str) -> Option<Hint> {
     };
     let help = format!("a number holds no commas: write `{right}`; a value that holds one is quoted");
     Some(Hint { help, edit: Some((start..token.end + end, right)) })
-}
-
-/// The number that has its digits in groups of three.
-pub(super) fn grouped(value: &str) -> Option<String> {
-    let mut groups = value.split(',');
-    let first = groups.next().is_some_and(|g| digits(g) && g.len() <= 3);
-    (first && groups.all(|g| digits(g) && g.len() == 3)).then(|| value.replace(',', ""))
-}
-
-/// As numbers of thousands are that people write out: 32,768 or 10,000.
-pub(super) fn is_round(number: &str) -> bool {
-    number.parse().is_ok_and(|n: u64| n.is_multiple_of(1000) || n.is_multiple_of(1024))
-}
-
-pub(super) fn digits(word: &str) -> bool {
-    !word.is_empty() && word.chars().all(|c| c.is_ascii_digit())
-}
-
-/// `p99.`, of which the rest follows
-fn percentile_before(before: &str) -> bool {
-    let name = before.rsplit([' ', '(', '.']).nth(1).unwrap_or_default();
-    before.ends_with('.') && name.strip_prefix('p').is_some_and(digits)
-}
-
-fn is_distribution(word: &str) -> bool {
-    matches!(word, "ttft" | "tpot" | "itl" | "latency")
-}
-
-fn function_before(before: &str) -> bool {
-    is_function(before.rsplit([' ', '(']).next().unwrap_or_default())
-}
-
-/// Whether a word is a function of what is measured of each request.
-pub(super) fn is_function(word: &str) -> bool {
-    matches!(word, "mean" | "stddev" | "min" | "max" | "p50" | "p90" | "p95" | "p99" | "p999")
-}
-
-fn value_before(before: &str) -> bool {
-    before.rsplit([' ', '\t']).next().is_some_and(|w| w.contains('=') && !w.ends_with('='))
-}
-
-fn unclosed_json(before: &str) -> bool {
-    json_slips::open(before).is_some()
-}
-
-/// `{ on` or `, off`: the name of a point.
-fn point_name(before: &str) -> bool {
-    let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let head = before.trim_end_matches(name).trim_end();
-    head.len() < before.len() && head.ends_with(['{', ','])
-}
-
-fn derives(before: &str) -> bool {
-    before.starts_with("engine ") || before.starts_with("profile ")
-}
-
-fn plain_word(word: &str) -> bool {
-    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
-    word.starts_with(|c: char| c.is_ascii_alphabetic()) && word.chars().all(inner)
-}
-
-fn plain_value(word: &str) -> bool {
-    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/'))
-}
-
-fn quoted_name(word: &str) -> bool {
-    let inner = word.trim_matches('"');
-    word.len() == inner.len() + 2
-        && inner.starts_with(|c: char| c.is_ascii_lowercase())
-        && inner.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-}
-
-pub(super) fn upper(word: &str) -> bool {
-    word.len() > 1
-        && word.starts_with(|c: char| c.is_ascii_uppercase())
-        && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
-}
-
-fn path(word: &str) -> bool {
-    word.contains('/') && plain_word(word)
 }
