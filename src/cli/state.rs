@@ -1,8 +1,11 @@
 //! Where a study's state lies: `.perflab/STUDY/` beside the file, or the directory that `--dir` names.
 
+use std::fs::File;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use crate::journal::{self, History};
+use crate::report;
 use crate::run::LIVE_FILE;
 
 /// The files of a state directory that are put in their place whole.
@@ -74,13 +77,8 @@ fn has_logs(journal: &Path) -> bool {
 
 /// Whether the report in a state directory is another study's, which this one's will replace. A sentence.
 pub fn report_of_another(dir: &Path, study: &str) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Its {
-        study: String,
-        file: String,
-    }
-    let text = std::fs::read(dir.join("report.json")).ok()?;
-    let its: Its = serde_json::from_slice(&text).ok()?;
+    let report = File::open(dir.join("report.json")).ok()?;
+    let its = report::Head::read(BufReader::new(report))?;
     (its.study != study).then(|| {
         format!(
             "the report in {} is of the study `{}` in {}: that of this study takes its place, and the journal is both's (another \

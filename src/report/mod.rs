@@ -14,6 +14,7 @@ mod entries;
 mod evidence;
 mod format;
 mod gains;
+mod head;
 mod lookup;
 mod markdown;
 mod md;
@@ -47,6 +48,7 @@ pub use document::{
 };
 pub use evidence::{Config, ConfigText, Cost, Finding, Flag, Launch, Level, Outcome, Run, Trial};
 pub use format::{decimals_for, duration, fixed, grouped, number, percent, share};
+pub use head::Head;
 pub use markdown::{markdown, write_markdown};
 pub use metrics::{Distribution, Metric, Metrics};
 pub use shell::shell;
