@@ -4,7 +4,8 @@
 A study of one candidate is measured once. Its lines, made as long as vLLM's are (the arguments that its server tells, the times of 300
 requests) and sealed as perflab seals them, are written 10,000 times; then `plan`, `report` and `exec` read them. Two journals: one whose
 launches are of configurations that the study has no more, and one whose launches are the study's 10,000 candidates. Printed are the most
-memory that each command held (VmHWM) and the processor time that it took. `exec` has a budget that admits nothing, so that it only resumes.
+memory that each command held (VmHWM) and the processor time that it took. `exec` has a budget that admits nothing, so that it only
+resumes; the second time it finds its report.
 """
 import hashlib
 import json
@@ -146,7 +147,8 @@ def main():
             words = [PERFLAB, "plan", "study.plab", study, "--dir", study, "--checks", "warn", "--format", "json"]
             measured = planned(folder, words)["trials"]["measured"]
             assert study == "few" or measured == LAUNCHES, f"{measured} results count"
-            for command in (["plan"], ["report"], ["exec", "--checks", "warn", "--budget", "1trials"]):
+            resume = ["exec", "--checks", "warn", "--budget", "1trials"]
+            for command in (["plan"], ["report"], resume, resume):
                 words = [command[0], "study.plab", study, "--dir", study, *command[1:]]
                 mib, seconds, code = most_memory(folder, *words)
                 print(f"{command[0]:8} {mib:6.1f} MiB at most, {seconds:.2f} s of processor time, exit {code}")

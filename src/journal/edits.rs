@@ -27,7 +27,7 @@ struct Lineage<'h> {
 impl<'h> Edits<'h> {
     pub fn of(launches: &'h [LaunchRecord]) -> Self {
         let names: BTreeSet<&str> =
-            launches.iter().flat_map(|l| l.left.iter()).map(|(name, _)| name.as_str()).collect();
+            launches.iter().flat_map(|l| l.traces().left.iter()).map(|(name, _)| name.as_str()).collect();
         Self(names.into_iter().map(|name| (name, Lineage::of(name, launches))).collect())
     }
 
@@ -59,12 +59,12 @@ impl<'h> Lineage<'h> {
         for (_, launch, begins) in moments {
             if !begins {
                 open -= 1;
-                lineage.rests(holds(&launch.left, name).or(lineage.rest));
+                lineage.rests(holds(&launch.traces().left, name).or(lineage.rest));
                 continue;
             }
             // beside another one it may find anything
             if open == 0 {
-                lineage.find(holds(&launch.found, name));
+                lineage.find(holds(&launch.traces().found, name));
             }
             lineage.at.insert(&launch.id, lineage.now);
             match launch.times {
@@ -114,7 +114,9 @@ impl<'h> Lineage<'h> {
 fn own(name: &str, launches: &[LaunchRecord]) -> Option<BTreeSet<usize>> {
     let mut all = BTreeSet::new();
     for launch in launches {
-        if let Some((found, left)) = holds(&launch.found, name).zip(holds(&launch.left, name)) {
+        if let Some((found, left)) =
+            holds(&launch.traces().found, name).zip(holds(&launch.traces().left, name))
+        {
             all.extend(changed(found, left)?);
         }
     }

@@ -78,7 +78,8 @@ impl<'h> Moved<'h> {
         let mut files: HashMap<&str, Known> = HashMap::new();
         let mut moved = Self { edits: Edits::of(launches), ..Self::default() };
         for (at, launch) in launches.iter().enumerate() {
-            for name in &launch.changed {
+            let traces = launch.traces();
+            for name in &traces.changed {
                 if is_no_file(name) {
                     moved.doubtful.insert(&launch.id, name);
                 } else {
@@ -94,17 +95,17 @@ impl<'h> Moved<'h> {
                     known.insert(at, did);
                 }
             }
-            for name in &launch.appeared {
-                let is_certain = launch.made.contains(name);
+            for name in &traces.appeared {
+                let is_certain = traces.made.contains(name);
                 files.entry(name).or_default().insert(at, if is_certain { Did::Made } else { Did::Make });
             }
-            for name in &launch.made {
+            for name in &traces.made {
                 moved.made.insert(name);
-                let is_counted = launch.came.contains(name);
+                let is_counted = traces.came.contains(name);
                 *moved.came.entry(name).or_default() += usize::from(!is_counted);
                 files.entry(name).or_default().entry(at).or_insert(Did::Own);
             }
-            for name in &launch.came {
+            for name in &traces.came {
                 *moved.came.entry(name).or_default() += 1;
                 files.entry(name).or_default().entry(at).or_insert(Did::Own);
             }
@@ -135,7 +136,7 @@ impl<'h> Moved<'h> {
                 && !(finally && is_written(*at))
                 && !self.is_of_configuration(launches, name, known, *at);
             let Some(launch) = launches.get(*at).filter(|_| doubtful) else { continue };
-            let as_said = launch.changed.iter().map(String::as_str).find(|said| base(said) == name);
+            let as_said = launch.traces().changed.iter().map(String::as_str).find(|said| base(said) == name);
             self.doubtful.entry(&launch.id).or_insert(as_said.unwrap_or(name));
         }
     }

@@ -26,16 +26,8 @@ pub struct LaunchRecord {
     pub price_per_s: Option<f64>,
     /// what its engine was put into
     pub container: Option<Box<Contained>>,
-    /// what its end found changed, and new, of what its results are made of
-    pub changed: Box<[String]>,
-    pub appeared: Box<[String]>,
-    /// what it made where engines read
-    pub came: Box<[String]>,
-    /// what it made itself, as its calls tell
-    pub made: Box<[String]>,
-    /// hashes over the lines that it found and left in settings that launches change, by name
-    pub found: Box<[(String, String)]>,
-    pub left: Box<[(String, String)]>,
+    /// most left none, and ten thousand are kept
+    pub(super) traces: Option<Box<Traces>>,
     /// its invocation launched simulated engines alone, which say nothing of how long others take
     pub simulated: bool,
     /// it is one of the A/A check of neighbours, and has no results
@@ -50,7 +42,34 @@ pub struct LaunchRecord {
     pub(super) span: (u64, u64),
 }
 
+/// What a launch did to the files that results are made of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Traces {
+    /// what its end found changed, and new, of what its results are made of
+    pub changed: Vec<String>,
+    pub appeared: Vec<String>,
+    /// what it made where engines read
+    pub came: Vec<String>,
+    /// what it made itself, as its calls tell
+    pub made: Vec<String>,
+    /// hashes over the lines that it found and left in settings that launches change, by name
+    pub found: Vec<(String, String)>,
+    pub left: Vec<(String, String)>,
+}
+
 impl LaunchRecord {
+    pub fn traces(&self) -> &Traces {
+        static NONE: Traces = Traces {
+            changed: Vec::new(),
+            appeared: Vec::new(),
+            came: Vec::new(),
+            made: Vec::new(),
+            found: Vec::new(),
+            left: Vec::new(),
+        };
+        self.traces.as_deref().unwrap_or(&NONE)
+    }
+
     /// Seconds in which its engine was there: an engine that was lost cost as much as any other.
     pub fn engine_s(&self) -> f64 {
         self.times.as_ref().map(LaunchTimes::engine_s).or(self.lost_s).unwrap_or(0.0)

@@ -82,7 +82,7 @@ fn installed(x: &Execution<'_>, engine: &Engine) -> Option<Installed> {
 fn found(x: &Execution<'_>) -> BTreeMap<String, String> {
     let history = x.journal.history();
     let left: BTreeSet<&String> =
-        history.launches().iter().flat_map(|l| &l.left).map(|(name, _)| name).collect();
+        history.launches().iter().flat_map(|l| &l.traces().left).map(|(name, _)| name).collect();
     if left.is_empty() { BTreeMap::new() } else { x.standing().settings(left.into_iter()) }
 }
 

@@ -311,7 +311,8 @@ impl<'a, 'x> Coordinator<'a, 'x> {
             Arc::make_mut(&mut self.results).add(&r.config_id, &r.profile_id, r.run.clone());
         }
         let under = launch.as_ref().and_then(|l| history.launch_of(l));
-        let doubt = under.and_then(|l| Moved::of(&history).doubt(&l.id).map(|_| l.changed.join(", ")));
+        let doubt =
+            under.and_then(|l| Moved::of(&history).doubt(&l.id).map(|_| l.traces().changed.join(", ")));
         // or something changed meanwhile, and what holds now is looked at anew
         let anew = under.is_some_and(|l| stirred(&history, l) || shifted::since_the_last(&history, &l.id));
         drop(history);
@@ -364,6 +365,6 @@ impl Coordinator<'_, '_> {
 
 /// Whether something changed under a launch, or it tells that what changed under another was no engine's.
 fn stirred(history: &History, launch: &LaunchRecord) -> bool {
-    let changed = launch.changed.iter().any(|name| !name.ends_with(PUT_BACK));
+    let changed = launch.traces().changed.iter().any(|name| !name.ends_with(PUT_BACK));
     changed || Moved::of(history).differs(&Moved::before(history, &launch.id))
 }

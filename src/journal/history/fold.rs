@@ -7,7 +7,7 @@ use foldhash::HashSet;
 use super::super::event::{Event, Kind};
 use super::super::lean::{Ended, Launched, Line, Ran, Told, Written};
 use super::super::made::Conditions;
-use super::super::records::{Aside, LaunchRecord, RunRecord, SessionRecord};
+use super::super::records::{Aside, LaunchRecord, RunRecord, SessionRecord, Traces};
 use super::History;
 
 /// The texts of conditions that were read last, and what they say: the next run was mostly made under one of them.
@@ -31,9 +31,12 @@ impl Recent {
 }
 
 impl History {
-    /// Gives back memory that nothing is in, but for what a study may soon add.
+    /// Gives back memory that nothing is in, but for what a study may soon add; and texts that one record has alone are known no more: of
+    /// ten thousand configurations each has two.
     pub(in super::super) fn shrink(&mut self) {
         const MORE: usize = 256;
+        self.texts.retain(|text| Arc::strong_count(text) > 2);
+        self.texts.shrink_to_fit();
         self.launches.shrink_to(self.launches.len() + MORE);
         self.runs.shrink_to(self.runs.len() + MORE);
     }
@@ -45,8 +48,7 @@ impl History {
     }
 
     fn contradicted(&self, launch: &str, config_id: &str, (profile_id, n): (&str, u32)) -> Option<String> {
-        let told = self.by_id.get(launch).zip(self.texts.get(profile_id));
-        if told.is_some_and(|(at, profile)| self.told.contains(&(*at, n, profile.clone()))) {
+        if self.by_id.get(launch).is_some_and(|at| self.told.contains(&(*at, n, profile_id.into()))) {
             return Some(format!("run {n} of launch {launch} stands here a second time"));
         }
         let started = &*self.launch_of(launch)?.config_id;
@@ -225,12 +227,8 @@ impl History {
             simulated: self.sessions.last().is_some_and(|s| s.simulated),
             container: l.container.map(Box::new),
             check: l.check,
-            changed: Box::default(),
-            appeared: Box::default(),
-            came: Box::default(),
-            made: Box::default(),
-            found: l.found.into_iter().collect(),
-            left: Box::default(),
+            traces: (!l.found.is_empty())
+                .then(|| Box::new(Traces { found: l.found.into_iter().collect(), ..Traces::default() })),
             slot: l.slot.map(|s| s.number),
             nonce: l.nonce.into(),
             begun: (self.session, self.session_s),
@@ -269,9 +267,11 @@ impl History {
         if let Some(l) = self.launch(&ended.launch) {
             l.span.1 = seq;
             (l.times, l.gpus) = (Some(ended.times), ended.gpus);
-            (l.changed, l.appeared) = (ended.changed.into(), ended.appeared.into());
-            (l.came, l.made) = (ended.came.into(), ended.made.into());
-            l.left = ended.left.into_iter().collect();
+            let found = l.traces.take().map(|traces| traces.found).unwrap_or_default();
+            let (changed, appeared, came, made) = (ended.changed, ended.appeared, ended.came, ended.made);
+            let left = ended.left.into_iter().collect();
+            let traces = Traces { changed, appeared, came, made, found, left };
+            l.traces = (traces != Traces::default()).then(|| Box::new(traces));
         }
         self.close(&ended.launch);
     }
