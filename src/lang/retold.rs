@@ -18,8 +18,8 @@ pub(super) fn tell_once(found: &mut Vec<Diagnostic>) {
     for d in found.iter_mut().filter(|d| d.code == Code::Unexpected) {
         let Some((at, help)) = names.iter().find(|(at, _)| *at == d.span) else { continue };
         told.push(*at);
-        // else it is told so already
-        if !d.edits.is_empty() {
+        // else it is told so already; what is one word too many is nobody's name
+        if d.edits.iter().any(|edit| !edit.text.is_empty()) {
             d.edits.clear();
             d.help.clone_from(help);
         }

@@ -14,7 +14,7 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
         .or_else(|| line.gpu_hours())
         .or_else(|| line.trials())
         .or_else(|| line.budget_of_each())
-        .or_else(|| line.named_as_step())
+        .or_else(|| line.named_by_kind())
         .or_else(|| line.named_as_engine())
         .or_else(|| line.picked())
         .or_else(|| line.over())
@@ -121,13 +121,24 @@ impl Line<'_> {
         spelled.then(|| self.write(self.word.len(), "trials"))
     }
 
-    /// `step again from step both {`
-    fn named_as_step(&self) -> Option<Hint> {
-        let name = self.word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        (self.before.split_whitespace().rev().take(2).eq(["step", "from"]) && name).then(|| {
+    /// `step again from step both {`, `maximize total_tps on profile chat`, `engine big = engine vllm {`
+    fn named_by_kind(&self) -> Option<Hint> {
+        let (before, kind) = self.before.rsplit_once([' ', '\t'])?;
+        let (_, last) = before.trim_end().rsplit_once([' ', '\t'])?;
+        let named = match last {
+            "from" => matches!(kind, "step" | "engine" | "track"),
+            "on" => matches!(kind, "profile" | "profiles"),
+            // of a list behind `on`
+            _ if last.ends_with(',') => kind == "profile" && before.contains(" on "),
+            "=" => kind == self.first() && matches!(kind, "engine" | "profile"),
+            _ => false,
+        };
+        let name = self.word.starts_with(|c: char| c.is_ascii_lowercase())
+            && self.word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        (named && name).then(|| {
             mend(
-                format!("the name is enough: write `from {}`", self.word),
-                self.end - "step".len()..self.token.start,
+                format!("the name is enough: write `{last} {}`", self.word),
+                self.end - kind.len()..self.token.start,
                 "",
             )
         })
