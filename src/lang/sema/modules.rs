@@ -9,6 +9,7 @@ use foldhash::{HashMap, HashSet};
 use super::scope::{ItemRef, Kind, Module, declared_again, is_base_word, name_of, torn_heads};
 use super::unread_files::unreadable;
 use crate::lang::codes::Code;
+use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{About, Diagnostic, Sink};
 use crate::lang::source::{FileId, Files, Source, Sources, Span};
 use crate::lang::stdlib;
@@ -131,7 +132,8 @@ impl Modules {
                 line.split(|c| !name(c)).for_each(&mut add);
                 continue;
             }
-            let plain = line.split('"').step_by(2);
+            let code = &line[..start_of_comment(line).unwrap_or(line.len())];
+            let plain = code.split('"').step_by(2);
             let tokens = plain.flat_map(|p| p.split(|c| !(name(c) || c == '-')));
             tokens.filter(|t| !t.starts_with('-')).flat_map(|t| t.split('-')).for_each(&mut add);
         }
