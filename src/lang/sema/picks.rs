@@ -29,7 +29,9 @@ impl Checker<'_> {
         if !good {
             return None;
         }
-        restricted(space, &wanted)
+        let mut left = restricted(space, &wanted)?;
+        named_here(&mut left, &wanted, picks);
+        Some(left)
     }
 
     /// These say what is wrong with a pick; false, as it is a mistake.
@@ -70,6 +72,24 @@ impl Checker<'_> {
         let product: Vec<String> = between.iter().map(|a| format!("{a}[…]")).collect();
         self.sink.push(d.help(format!("pick from the axes themselves: `{}`", product.join(" * "))));
         false
+    }
+}
+
+/// What is said of a point that another file declares is said where this one picks it.
+fn named_here(space: &mut Space, wanted: &[String], picks: &[Single]) {
+    match space {
+        Space::Points(points) => {
+            for point in Arc::make_mut(points) {
+                let pick =
+                    wanted.iter().zip(picks).find(|(name, _)| is(point, name)).map(|(_, pick)| pick.span);
+                if let Some(at) = pick.filter(|at| at.file != point.span.file) {
+                    point.span = at;
+                }
+            }
+        }
+        Space::Sum(parts) | Space::Product(parts) => {
+            parts.iter_mut().for_each(|part| named_here(part, wanted, picks));
+        }
     }
 }
 
