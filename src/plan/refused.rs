@@ -12,7 +12,7 @@ use super::config::Config;
 use super::eval::{Before, Known, condition, number, surely};
 use super::reach::flag_key;
 use crate::lang::codes::Code;
-use crate::lang::sema::program::{Change, Engine, Expr, Refusal, Refuses, Study};
+use crate::lang::sema::program::{Change, Engine, Expr, From, Point, Refusal, Refuses, Step, Study};
 use crate::lang::sema::schema::{self, Kind, Value, key};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::BinaryOp;
@@ -32,14 +32,17 @@ pub(super) fn refused(refusal: &Refusal, engine: &Engine) -> String {
     format!("{}{version} refuses to start: {}", engine.title, refusal.reason)
 }
 
-/// The refusals that a study's points can bring about or avoid.
+/// The refusals that a study's points can bring about or avoid, and those of engines that its steps change to as they are declared.
 pub(super) fn touched<'e>(study: &Study, engines: &'e [Arc<Engine>]) -> Vec<&'e Refusal> {
     let varied = Varied::by(study);
     let mut seen: HashSet<*const Refusal> = HashSet::default();
     let mut out = Vec::new();
     for engine in engines {
         let surely = |r: &&Refusal| r.holds_for(engine.version.as_deref()) == Refuses::Surely;
-        let told = |r: &&Refusal| r.flags.iter().any(|f| varied.changes.contains_key(f.as_str()));
+        let own = if is_changed_to(engine, study) { set_by(engine) } else { HashSet::default() };
+        let told = |r: &&Refusal| {
+            r.flags.iter().any(|f| varied.changes.contains_key(f.as_str()) || own.contains(f.as_str()))
+        };
         let mut found = engine.refusals.iter().filter(told).filter(surely).peekable();
         if found.peek().is_none() {
             continue;
@@ -50,6 +53,20 @@ pub(super) fn touched<'e>(study: &Study, engines: &'e [Arc<Engine>]) -> Vec<&'e 
         );
     }
     out
+}
+
+/// Whether steps change to an engine or start from it, and nothing else measures it as it is declared.
+fn is_changed_to(engine: &Engine, study: &Study) -> bool {
+    let is = |name: &str| name == engine.name;
+    let changes = |p: &Point| p.changes.iter().any(|c| matches!(c, Change::Engine(name) if is(name)));
+    let named = |s: &Step| matches!(&s.from, From::Engine(name) if is(name)) || s.space.any(&changes);
+    let declared = is(&study.baseline) || study.steps.iter().any(|s| s.track.as_deref().is_some_and(is));
+    !declared && study.steps.iter().any(named)
+}
+
+/// The flags that an engine's declarations set, as refusals name them.
+fn set_by(engine: &Engine) -> HashSet<Cow<'_, str>> {
+    engine.written.iter().filter_map(flag_of).map(flag_key).collect()
 }
 
 /// What the points of a study set, by the key of the flag.
