@@ -16,6 +16,9 @@ use ways::{Ways, may_have, ways};
 /// Mistakes of which the ways are looked for, each of which may read the whole text.
 const MOST_MISTAKES: usize = 64;
 
+/// Groups of groups that are followed.
+const DEEPEST: usize = 4;
+
 /// Whether there may be a mistake that people can mend in ways that are known.
 pub(super) fn are_there(found: &[Diagnostic]) -> bool {
     found.iter().any(may_have)
@@ -95,17 +98,32 @@ fn leaves_open(text: &str, fix: &Diagnostic, next: &str, d: &Diagnostic) -> bool
             }
             _ => false,
         },
-        // which point it was to be
-        (Code::BadFlagValue, Code::UnknownPoint) => {
+        // which point it was to be, unless it is one of those that are asked for
+        (Code::BadFlagValue, Code::UnknownPoint) if fix.suggested.len() < 2 => {
             let axis = text[..fix.span.range().start].rsplit_once("\naxis ").map(|(_, head)| head);
             let name =
                 axis.and_then(|head| head.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next());
-            matches!(&d.about, About::NoPoint { axis } if Some(axis.as_str()) == name)
+            matches!(&d.about, About::NoPoint { axis } if name.is_some_and(|name| is_made_of(text, axis, name, DEEPEST)))
         }
         // `when --max-num-seqs == 24`
         (Code::BadFlagValue, Code::SettledGuard) => reads(line, d.span, next),
         _ => false,
     }
+}
+
+/// Whether an axis is this one, or a group that has it among its axes.
+fn is_made_of(text: &str, axis: &str, of: &str, deepest: usize) -> bool {
+    let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+    let body = |line: &str| {
+        let (name, body) = line.strip_prefix("axis ")?.split_once('=')?;
+        (name.split(word).find(|w| !w.is_empty()) == Some(axis)).then(|| body.to_owned())
+    };
+    // a group stands on one line, and a list of values names no axis
+    let body = text.lines().find_map(body).filter(|body| deepest > 0 && !body.contains(['[', '{']));
+    axis == of
+        || body.is_some_and(|body| {
+            body.split(word).any(|w| w != axis && !w.is_empty() && is_made_of(text, w, of, deepest - 1))
+        })
 }
 
 /// Whether what excludes something reads a flag that this line sets.

@@ -109,8 +109,8 @@ impl Checker<'_> {
         }
         let message = format!("`{}` is no unit", n.unit);
         let d = Diagnostic::new(Code::UnknownUnit, n.span, message);
-        let near: Vec<_> =
-            unit_slips::suggest(n.value, &n.unit).iter().map(|meant| format!("`{meant}`")).collect();
+        let meant = unit_slips::suggest(n.value, &n.unit);
+        let near: Vec<_> = meant.iter().map(|meant| format!("`{meant}`")).collect();
         self.sink.push(if let "trials" | "gpu_hours" = n.unit.as_str() {
             let right = format!("{} {}", n.value, n.unit);
             let d = d.label("unknown unit").help(format!("a space stands before it: write `{right}`"));
@@ -126,7 +126,8 @@ impl Checker<'_> {
                 Some(fixed) => d.edit(n.span, fixed),
                 None => d,
             };
-            d.label("unknown unit").help(format!("write {}", one_of(&near)))
+            let d = d.label("unknown unit").help(format!("write {}", one_of(&near)));
+            Diagnostic { suggested: meant, ..d }
         });
         None
     }

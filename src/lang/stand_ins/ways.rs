@@ -33,6 +33,7 @@ pub(super) fn may_have(d: &Diagnostic) -> bool {
             | Code::WrongKind
             | Code::UnknownName
             | Code::MissingUnit
+            | Code::UnknownUnit
             | Code::Unexpected
     );
     known && d.is_error() && d.edits.is_empty() && is_here(d.span)
@@ -61,9 +62,13 @@ pub(super) fn ways(text: &str, d: &Diagnostic) -> Option<Ways> {
             body(text, d.span).map(any_measures)
         }
         Code::Dimension | Code::UnknownMetric | Code::MissingUnit => comparison(text, d.span),
+        Code::UnknownUnit if d.suggested.len() > 1 => {
+            Some(d.suggested.iter().map(|meant| vec![put(d.span, meant)]).collect())
+        }
         Code::UnknownName if line.starts_with("profile ") => parent(text, d.span),
         Code::UnknownName => base(text, d.span),
         Code::BadFlagValue => two_units(d).or_else(|| listed_value(text, d)),
+        Code::Unexpected if aims(line) => two_aims(text, d.span),
         Code::Unexpected => in_a_step(text, d),
         Code::StepEmpty if text[d.span.range()].starts_with("vary ") => vary_twice(text, d.span),
         Code::TrackBorder => start(text, d.span),
@@ -94,6 +99,15 @@ fn aims(line: &str) -> bool {
 /// Something that grows with the load, and something that shrinks.
 fn measures(place: Span) -> Ways {
     vec![vec![put(place, "total_tps")], vec![put(place, "p50(ttft)")]]
+}
+
+/// `maximize total_tps, output_tps on chat`: the second without the first, and the first without the second.
+fn two_aims(text: &str, comma: Span) -> Option<Ways> {
+    let (line, at) = (comma.line_in(text).range(), comma.range());
+    let first = text[line.start..at.start].find("imize ").map(|n| line.start + n + "imize ".len())?;
+    let end = text[at.end..line.end].find(" on ").map(|n| at.end + n)?;
+    (&text[at.clone()] == ",")
+        .then(|| vec![vec![put(here(first, at.end), "")], vec![put(here(at.start, end), "")]])
 }
 
 /// One of each dimension that metrics mostly have.
