@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::at::{Line, mend};
-use super::hints::{Hint, known_type};
+use super::hints::Hint;
+use super::types;
 use super::words::{ATTRIBUTES, TYPES};
 
 /// The remedy for a token (of the chunk, a place in it) in such a line.
@@ -67,7 +68,7 @@ impl Line<'_> {
         let open = self.before.rsplit_once(" keys [").filter(|(_, list)| !list.contains(']'));
         // `[depth integer]` names a type as other languages do, and of `[depth keys [unit]]` it is missing
         let of_flags =
-            |w: &str| ATTRIBUTES.contains(&w) || TYPES.contains(&w) || known_type("flag ", w).is_some();
+            |w: &str| ATTRIBUTES.contains(&w) || TYPES.contains(&w) || types::known("flag ", w).is_some();
         let key = |w: &str| w.starts_with(|c: char| c.is_ascii_lowercase()) && !of_flags(w);
         if open.is_some_and(|(_, list)| !list.ends_with([',', '[']) && !list.is_empty()) && key(self.word) {
             return Some(mend("keys are separated by commas".to_owned(), self.end..self.end, ","));

@@ -1,8 +1,8 @@
 //! Lines by which an engine declares flags, `flag --seqs int 1..`, where something is wrong with them.
 
 use super::blocks::Block;
-use super::hints;
 use super::imports::ANY;
+use super::types;
 use super::words::{ATTRIBUTES, ENGINE_SETTINGS, TYPES};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
@@ -55,7 +55,7 @@ fn lacks_word(text: &str) -> bool {
     };
     let described = ATTRIBUTES.contains(&next) || next.starts_with(|c: char| c.is_ascii_digit() || c == '[');
     let sure = TYPES.contains(&kind) && !ALSO_VALUES.contains(&kind);
-    let also = ALSO_VALUES.contains(&kind) || hints::known_type(FLAG, kind).is_some();
+    let also = ALSO_VALUES.contains(&kind) || types::known(FLAG, kind).is_some();
     // what is set beside it is no declaration
     (sure || also && described) && !rest.any(|w| w.starts_with("--") && w.contains('='))
 }

@@ -7,7 +7,7 @@ use super::blocks::first_word;
 use super::{
     bare_paths, beyond, borrowed, conditions, engine_slips, examples, head_slips, lacking, lapses,
     meant_words, names, notations, number_slips, phrases, points, reasons, remedies, reordered, several,
-    signs, slips, spaced, study_slips, usages, versioned, words,
+    signs, slips, spaced, study_slips, types, usages, versioned, words,
 };
 use crate::lang::diag::{one_of, short};
 use crate::lang::units;
@@ -183,7 +183,7 @@ fn habit_edit(chunk: &str, token: &Range<usize>, word: &str) -> Option<(Range<us
         }
         _ if before.ends_with('-') && starts_number(word) => Some((before.len()..token.start, String::new())),
         _ => spelled_number(chunk, token)
-            .or_else(|| known_type(chunk, word).map(str::to_owned))
+            .or_else(|| types::known(chunk, word).and_then(types::sure).map(str::to_owned))
             .and_then(|n| here(&n)),
     }
 }
@@ -226,24 +226,6 @@ fn spelled_number(chunk: &str, token: &Range<usize>) -> Option<String> {
     let digits = |part: &str| part.chars().all(|c| c.is_ascii_digit());
     let grouped = starts_number(word) && word.split('_').rev().skip(1).all(digits);
     (grouped && word.contains('_')).then(|| word.replace('_', ""))
-}
-
-/// The type of a flag that a word of other languages stands for.
-pub(super) fn known_type(chunk: &str, word: &str) -> Option<&'static str> {
-    if !chunk.starts_with("flag ") {
-        return None;
-    }
-    Some(match word {
-        "integer" | "uint" | "long" => "int",
-        "number" | "double" | "real" | "decimal" => "float",
-        "string" | "str" => "text",
-        "bool" | "boolean" | "toggle" => "switch",
-        "enum" | "choice" | "choices" | "oneof" => "one_of",
-        "file" | "dir" | "directory" => "path",
-        "object" | "dict" => "json",
-        "list" | "array" => "words",
-        _ => return None,
-    })
 }
 
 pub(super) const TEXT: &str = "a string in double quotes";
@@ -395,8 +377,8 @@ fn habit(chunk: &str, token: &Range<usize>, word: &str) -> Option<String> {
                 "a value of several words is quoted: `--flag={words}`; points are listed: `--flag=[{list}]`"
             )
         }
-        _ if known_type(chunk, word).is_some() => {
-            format!("write the type as `{}`", known_type(chunk, word).unwrap_or_default())
+        _ if types::known(chunk, word).is_some() => {
+            types::to_write(types::known(chunk, word).unwrap_or_default())
         }
         _ if spelled_number(chunk, token).is_some() => {
             format!("write `{}`", spelled_number(chunk, token).unwrap_or_default())

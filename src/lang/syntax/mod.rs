@@ -80,6 +80,7 @@ mod tokens;
 mod torn_objects;
 mod torn_texts;
 mod twice;
+mod types;
 mod unread_points;
 mod unseen;
 mod usages;
