@@ -60,24 +60,81 @@ fn lacks_word(text: &str) -> bool {
     (sure || also && described) && !rest.any(|w| w.starts_with("--") && w.contains('='))
 }
 
-/// The flags that a line of an engine declares, whatever else is wrong with it: `flag --seqs -s integer`, also `flg --seqs int`.
+/// The flags that a line of an engine declares, whatever else is wrong with it: `flag --seqs -s integer`, also `flg --seqs int`. Each is known
+/// by the name that was meant: `--seqs` where `–seqs`, `"--seqs"` or `seqs` stands.
 pub fn declared_flags(text: &str) -> impl Iterator<Item = String> + '_ {
     let mut words = text.split_whitespace().peekable();
     // `--seqs int`, without its word
     let first = words.next_if(|_| !lacks_word(text) && may_declare(text).is_none()).unwrap_or("flag");
     // `option --seqs int`, of which the word is like none
-    let typed = || text.contains(" -") && text.split_whitespace().any(|w| TYPES.contains(&w));
+    let dashed = |w: &str| unquoted(w).starts_with(DASHES);
+    let typed = || text.split_whitespace().any(dashed) && text.split_whitespace().any(|w| TYPES.contains(&w));
     let declares = did_you_mean(first, ["flag"]).is_some() || !ENGINE_SETTINGS.contains(&first) && typed();
-    let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let flag = move |word: &'_ str| word.split(|c| !in_name(c)).next().unwrap_or_default().to_owned();
-    // a name without its dashes, and flags in a wrong place, are declared all the same
-    words.enumerate().filter_map(move |(n, w)| {
+    // a name without its dashes is one before the type, and behind `negated`
+    let before_type = words.clone().position(|w| TYPES.contains(&w)).unwrap_or(1);
+    let mut negated = false;
+    words.enumerate().filter(move |_| declares).flat_map(move |(n, w)| {
         // `flag int 1..` lost its name, and nobody knows which
         if n == 0 && TYPES.contains(&w) {
-            return declares.then(|| ANY.to_owned());
+            return vec![ANY.to_owned()];
         }
-        let plain = n == 0 && w.starts_with(|c: char| c.is_ascii_lowercase());
-        let named = if w.starts_with('-') { Some(flag(w)) } else { plain.then(|| format!("--{}", flag(w))) };
-        named.filter(|_| declares)
+        negated &= !ATTRIBUTES.contains(&w);
+        let names = names_meant(w, n < before_type || negated);
+        negated |= w == "negated";
+        names
     })
+}
+
+/// Dashes, as they are typed and as word processors make them.
+const DASHES: [char; 7] = ['-', '‐', '‑', '–', '—', '―', '−'];
+
+/// A word without the quotes that it was put in.
+fn unquoted(word: &str) -> &str {
+    word.trim_start_matches(['"', '\'', '`', '“', '”', '„', '‘', '’'])
+}
+
+/// The flags that a word may have been meant to name: with other dashes, in quotes, and `bare` without any dashes.
+fn names_meant(word: &str, bare: bool) -> Vec<String> {
+    let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let word = unquoted(word);
+    let rest = word.trim_start_matches(DASHES);
+    let name = rest.split(|c| !in_name(c)).next().unwrap_or_default();
+    let dashes = &word[..word.len() - rest.len()];
+    let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
+    match dashes {
+        "" if bare && begins => vec![format!("--{name}")],
+        "" => Vec::new(),
+        "-" | "--" => vec![format!("{dashes}{name}")],
+        // one long dash may stand for one or for two
+        _ if name.len() == 1 => vec![format!("-{name}"), format!("--{name}")],
+        _ if name.is_empty() => Vec::new(),
+        _ => vec![format!("--{name}")],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_known_by_the_names_that_were_meant() {
+        for (line, names) in [
+            ("flag --seqs -s integer", "--seqs -s"),
+            ("flag –slots int 1..", "--slots"),
+            ("flag —slots −s int 1..", "--slots -s --s"),
+            ("flag \"--slots\" int", "--slots"),
+            ("flag “–slots” int", "--slots"),
+            ("flag ---slots int", "--slots"),
+            ("flag slots seqs int 1..", "--slots --seqs"),
+            ("flag slots integer", "--slots"),
+            ("flag int 1..", ANY),
+            ("flag --cache switch negated no-cache default true", "--cache --no-cache"),
+            ("flag --cache switch negated \"--no-cache\" since \"1.4\"", "--cache --no-cache"),
+            ("flag --cache switch negated –no-cache off-cache", "--cache --no-cache --off-cache"),
+            ("flag --mode text default fast known [a, b]", "--mode"),
+            ("serve \"x –port\"", ""),
+        ] {
+            assert_eq!(declared_flags(line).collect::<Vec<_>>().join(" "), names, "{line}");
+        }
+    }
 }
