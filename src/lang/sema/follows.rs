@@ -20,6 +20,7 @@ impl Checker<'_> {
         if !self.sink.has_errors() {
             return;
         }
+        self.values_by_type();
         self.points_of_broken_axes();
         self.beside_a_misspelt_word();
         self.of_a_misspelt_flag();

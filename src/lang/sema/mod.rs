@@ -6,6 +6,7 @@ mod asked;
 mod axes;
 pub mod bounds;
 pub mod budgets;
+mod by_type;
 mod called;
 mod calls;
 pub mod check;
