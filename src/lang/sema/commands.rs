@@ -44,6 +44,19 @@ impl Checker<'_> {
         }
     }
 
+    /// Where a command passes on `$port`, which is taken back to be told as what it lacks.
+    pub(super) fn port_of_a_shell(&mut self, command: Span) -> Option<Span> {
+        let inserts = |d: &Diagnostic| {
+            d.code == Code::Unexpanded
+                && d.span.file == command.file
+                && command.range().contains(&(d.span.start as usize))
+                && matches!(d.edits.as_slice(), [edit] if edit.text == "{port}")
+        };
+        let place = self.sink.found().filter(|d| inserts(d)).map(|d| d.span).min_by_key(|s| s.start)?;
+        self.sink.forget(|d| inserts(d) && d.span == place);
+        Some(place)
+    }
+
     /// `$MODEL`: where in a word one stands that braces insert, as written, and how that is called. `${port}` is told of as such.
     fn variable_of_a_shell<'w>(&self, word: &'w str) -> Option<(usize, &'w str, String)> {
         let known = |name: &str| {

@@ -226,6 +226,12 @@ impl Checker<'_> {
         }
         let message = "the serve line does not hold {port}";
         let d = Diagnostic::new(Code::EngineSetting, text.span, message);
+        // `--port $port`: what a shell would have put in is where the port was to go
+        if let Some(place) = self.port_of_a_shell(text.span) {
+            let d = Diagnostic { span: place, ..d }.label("inserts nothing: no shell reads this");
+            self.sink.push(d.help("write `{port}`").edit(place, "{port}"));
+            return;
+        }
         let doubled = self.modules.slice(text.span).find("{{port}}");
         self.sink.push(match doubled {
             Some(at) => {
