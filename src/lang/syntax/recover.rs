@@ -11,7 +11,9 @@ use super::nesting::code;
 use super::reread::{closed, opened, renamed, reread, reread_within, without_block};
 use super::unread_points::other_points;
 use super::within::{axis, first_line, within};
-use super::{colon_blocks, glued, habits, headless, heads, imports, joins, loops, names, versioned, words};
+use super::{
+    colon_blocks, glued, habits, headless, heads, imports, joins, loops, names, rename, versioned, words,
+};
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Sink, did_you_mean, one_of, short};
 use crate::lang::invisible;
@@ -115,7 +117,7 @@ fn closed_item(
     } else if !matches!(word, "use" | "study" | "site") && behind.starts_with(['=', '{', ':']) {
         out.broken.push(imports::any_of(word));
     }
-    if let Some(found) = bad_name(id, base, &text[indent..], indent) {
+    if let Some(found) = bad_name(id, file, base, &text[indent..], indent) {
         out.broken.push(file[found.span.range()].to_owned());
         // it is used as it should be called, too
         out.broken.extend(found.edits.iter().map(|e| e.text.clone()));
@@ -312,7 +314,7 @@ fn undeclared(
 }
 
 /// A declaration whose name is none: `axis Seqs`, `axis max-seqs`, `axis not`.
-fn bad_name(id: FileId, base: usize, text: &str, indent: usize) -> Option<Diagnostic> {
+fn bad_name(id: FileId, file: &str, base: usize, text: &str, indent: usize) -> Option<Diagnostic> {
     let (keyword, rest) = text.split_once([' ', '\t'])?;
     let blank = rest.len() - rest.trim_start_matches([' ', '\t']).len();
     let name =
@@ -327,6 +329,7 @@ fn bad_name(id: FileId, base: usize, text: &str, indent: usize) -> Option<Diagno
     let at = base + indent + keyword.len() + 1 + blank;
     let span = Span::new(id, at..at + name.len());
     let better = name.to_ascii_lowercase().replace(['-', '.'], "_");
+    let better = rename::as_used(file, keyword, name, &better).map_or(better, str::to_owned);
     let d = Diagnostic::new(Code::Unexpected, span, format!("`{name}` is no name"));
     let d = d.about(About::NoName);
     if reserved {

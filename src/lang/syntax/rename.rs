@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::lexical::{Piece, Scanner};
+use super::words::DECLARATIONS;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Edit, Sink};
 use crate::lang::source::{FileId, Span};
@@ -42,6 +43,33 @@ pub(super) fn is_declared(text: &str, keyword: &str, name: &str) -> bool {
         let mut words = line.split_whitespace();
         words.next() == Some(keyword) && words.next() == Some(name)
     })
+}
+
+/// What a file calls something whose name is none, where that differs from it, and from what it would be called, only in case and in how words
+/// are joined: `vllm_base` of `VllmBase`. A longer file is written by a machine, and each such name would have all of it read.
+pub(super) fn as_used<'t>(text: &'t str, keyword: &str, wrong: &str, right: &str) -> Option<&'t str> {
+    const MOST_BYTES: usize = 1 << 15;
+    let joined = |w: &str| w.replace(['_', '-', '.'], "").to_ascii_lowercase();
+    let called = joined(wrong);
+    if text.len() > MOST_BYTES || !called.is_ascii() || called.is_empty() {
+        return None;
+    }
+    let named = |w: &&str| {
+        let snake = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        w.len() >= called.len() && w.starts_with(|c: char| c.is_ascii_lowercase()) && w.chars().all(snake)
+    };
+    let is_used = |w: &str| {
+        uses(text, w).next().is_some() || keyword == "param" && insertions(text, w).next().is_some()
+    };
+    let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(named);
+    let mut alike: Vec<&str> = words.filter(|w| joined(w) == called).collect();
+    alike.sort_unstable();
+    alike.dedup();
+    alike.retain(|w| is_used(w) && !DECLARATIONS.iter().any(|keyword| is_declared(text, keyword, w)));
+    match alike.as_slice() {
+        [only] if *only != right => Some(only),
+        _ => None,
+    }
 }
 
 fn in_word(c: char) -> bool {
@@ -127,6 +155,18 @@ fn insertions<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = Range<us
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_spelled_as_it_is_used() {
+        let text = "study s { baseline vllm_base }";
+        assert_eq!(as_used(text, "engine", "VllmBase", "vllmbase"), Some("vllm_base"));
+        assert_eq!(as_used(text, "engine", "Vllm_Base", "vllm_base"), None);
+        assert_eq!(as_used("serve \"{max_len}\"", "param", "MaxLen", "maxlen"), Some("max_len"));
+        for other in ["", "engine vllm_base = v {", "a vllm_base vllm__base", "# vllm_base", "--x=vllm_base"]
+        {
+            assert_eq!(as_used(other, "engine", "VllmBase", "vllmbase"), None, "{other}");
+        }
+    }
 
     #[test]
     fn names_are_found_where_they_stand_for_something() {
