@@ -1,17 +1,19 @@
 //! Flags that the engines of a step refuse. Where another step's engines take the same flag of the same axis, the axis is right and its
 //! use is wrong: that is where the diagnostic stands.
 
+use std::sync::Arc;
+
 use super::check::Checker;
 use super::copied::is_pasted;
 use super::lost::declares_flag;
 use super::program::Engine;
-use super::schema::key;
+use super::schema::{Found, key};
 use super::scope::Kind;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic};
 use crate::lang::source::Span;
 use crate::lang::stdlib;
-use crate::lang::syntax::ast::{Axes, Factor, Step, StepLineKind as Line};
+use crate::lang::syntax::ast::{Axes, Factor, Item, Step, StepLineKind as Line, StudyLineKind as StudyLine};
 
 /// A flag that no engine of a step takes.
 #[derive(Debug)]
@@ -67,6 +69,7 @@ impl Checker<'_> {
         // which of two engines of one name a step is over, nobody knows
         let twice = self.engine_twice();
         let axes_twice = self.axes_twice();
+        let doubled = self.tracks_of_another();
         for mut refused in std::mem::take(&mut self.refused) {
             if let Some(flag) = refused.doubtful.as_ref().or(twice.then_some(&refused.flag)) {
                 let Some(diagnostic) = self.unless_lost(flag, refused.diagnostic) else { continue };
@@ -74,6 +77,10 @@ impl Checker<'_> {
             }
             // nor which of two axes of one name it varies
             if axes_twice.contains(&refused.axis) {
+                continue;
+            }
+            // nor which engine a track tunes that stands twice
+            if doubled.iter().any(|d| d.accounts_for(&refused)) {
                 continue;
             }
             if let Some(flag) = refused.flag_of_release()
@@ -109,6 +116,32 @@ impl Checker<'_> {
         self.sink.found().filter(second).map(|d| modules.slice(d.span).to_owned()).collect()
     }
 
+    /// Tracks that stand twice for one engine, of which one should be another's.
+    fn tracks_of_another(&mut self) -> Vec<Doubled> {
+        let twice = |d: &&Diagnostic| d.code == Code::DeclaredTwice && d.about == About::Twice(Kind::Engine);
+        let told: Vec<(Span, String)> = self
+            .sink
+            .found()
+            .filter(twice)
+            .filter_map(|d| Some((d.related.first()?.0, d.suggested.first()?.clone())))
+            .collect();
+        let modules = self.modules;
+        let mut found = Vec::new();
+        for (first, other) in told {
+            let lines = modules.root().file.items.iter().filter_map(|i| match i {
+                Item::Study(study) => Some(&study.lines),
+                _ => None,
+            });
+            let track = lines.flatten().find_map(|l| match &l.kind {
+                StudyLine::Track(t) if t.engine.span == first => Some(l.span),
+                _ => None,
+            });
+            let engine = modules.root().find(Kind::Engine, &other).and_then(|at| self.engine(at));
+            found.extend(track.zip(engine).map(|(track, engine)| Doubled { track, engine }));
+        }
+        found
+    }
+
     /// Whether a user's own file sets what no engine takes, a value that all refuse which it is held against or a flag that none there is
     /// has: who uses it is not to blame.
     fn is_nobodys(&self, refused: &Refused) -> bool {
@@ -124,6 +157,23 @@ impl Checker<'_> {
             }
             _ => false,
         }
+    }
+}
+
+/// The first of two tracks for one engine, and the engine that one of them should be for.
+struct Doubled {
+    track: Span,
+    engine: Arc<Engine>,
+}
+
+impl Doubled {
+    /// Whether what was refused stands in that track and would not be with the other engine.
+    fn accounts_for(&self, refused: &Refused) -> bool {
+        let flag = refused.flag.split('.').next().unwrap_or(&refused.flag);
+        let (version, used) = (self.engine.version.as_deref(), refused.used);
+        used.file == self.track.file
+            && self.track.range().contains(&(used.start as usize))
+            && matches!(self.engine.schema.find(flag, version), Found::Known(..))
     }
 }
 

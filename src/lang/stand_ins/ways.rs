@@ -48,10 +48,12 @@ pub(super) fn ways(text: &str, d: &Diagnostic) -> Option<Ways> {
             let (first, _) = d.related.first().filter(|(at, _)| is_here(*at))?;
             Some(vec![vec![put(d.span, "")], vec![put(*first, "")]])
         }
-        // a second track of one engine, where one other is left
+        // a second track of one engine, where one other is left: either may be that one's
         Code::DeclaredTwice if d.about == About::Twice(Kind::Engine) && line.starts_with("track ") => {
             let [other] = d.suggested.as_slice() else { return None };
-            Some(vec![vec![put(d.span, other)]])
+            let first = d.related.first().filter(|(at, _)| is_here(*at));
+            let tracks = std::iter::once(d.span).chain(first.map(|(at, _)| *at));
+            Some(tracks.map(|at| vec![put(at, other)]).collect())
         }
         Code::DeclaredTwice if matches!(d.about, About::Second(_)) => another_name(text, d),
         Code::DeclaredTwice => value_twice(text, d.span).or_else(|| point_twice(text, d.span)),
