@@ -10,6 +10,7 @@ use super::versions::compare_versions;
 use crate::lang::codes::Code;
 use crate::lang::diag::Diagnostic;
 use crate::lang::source::Span;
+use crate::lang::syntax::ANY;
 use crate::lang::syntax::ast::{FlagDecl, FlagKind, KeyDecl, Name, Single};
 
 impl Checker<'_> {
@@ -21,7 +22,7 @@ impl Checker<'_> {
         let mut seen: HashMap<String, Vec<(&Name, &FlagDecl)>> = HashMap::new();
         for flag in declared {
             self.attributes_fit(flag);
-            self.counts_unless(flag, declared, unread, inherited);
+            self.names_flags(flag, declared, unread, inherited);
             let mut told = false;
             for name in flag.names.iter().chain(&flag.negated) {
                 if is_reserved(&name.value) {
@@ -122,28 +123,41 @@ impl Checker<'_> {
         }
     }
 
-    /// `uses gpus unless --flag`, or `adds`, asks a switch of the same engine.
-    fn counts_unless(
+    /// `uses gpus unless --flag`, `adds`, and `limits requests per --flag unless --other` ask flags of the same engine.
+    fn names_flags(
         &mut self,
         flag: &FlagDecl,
         declared: &[&FlagDecl],
         unread: &[String],
         inherited: &Schema,
     ) {
-        let Some(unless) = flag.uses_gpus.as_ref().and_then(|u| u.unless.as_ref()) else { return };
-        let own =
-            |f: &&FlagDecl| f.names.iter().chain(&f.negated).any(|n| key(&n.value) == key(&unless.value));
-        if declared.iter().copied().any(|f| own(&f))
-            || unread.iter().any(|n| key(n) == key(&unless.value))
-            || !matches!(inherited.find(&unless.value, None), Found::Unknown)
-        {
-            return;
+        const SWITCH: &str = "name a switch that the engine declares";
+        let unless = flag.uses_gpus.as_ref().and_then(|u| u.unless.as_ref());
+        let limits = flag.limits_requests.as_ref();
+        let per = limits.and_then(|l| l.per.as_ref());
+        let spared = limits.and_then(|l| l.unless.as_ref());
+        let named = [
+            (unless, SWITCH),
+            (per, "name the flag that says how many requests share it, which the engine declares"),
+            (spared, SWITCH),
+        ];
+        for (name, help) in named {
+            let Some(name) = name else { continue };
+            let own =
+                |f: &&FlagDecl| f.names.iter().chain(&f.negated).any(|n| key(&n.value) == key(&name.value));
+            if declared.iter().any(own)
+                || unread.iter().any(|n| n == ANY || key(n) == key(&name.value))
+                || !matches!(inherited.find(&name.value, None), Found::Unknown)
+                || inherited.is_unread(&name.value)
+            {
+                continue;
+            }
+            let message = format!("the engine declares no flag {}", name.value);
+            let d = Diagnostic::new(Code::UnknownFlag, name.span, message);
+            let known = declared.iter().flat_map(|f| &f.names).map(|n| n.value.as_str());
+            let d = d.meant(&name.value, known, "unknown", str::to_owned);
+            self.sink.push(d.help(help));
         }
-        let message = format!("the engine declares no flag {}", unless.value);
-        let d = Diagnostic::new(Code::UnknownFlag, unless.span, message);
-        let known = declared.iter().flat_map(|f| &f.names).map(|n| n.value.as_str());
-        let d = d.meant(&unless.value, known, "unknown", str::to_owned);
-        self.sink.push(d.help("name a switch that the engine declares"));
     }
 }
 
