@@ -61,6 +61,8 @@ pub enum About {
     Unsearched,
     /// a `since` behind all `versions`
     BeyondVersions,
+    /// an `until` before all of them
+    BeforeVersions,
     /// the engine of a track, from which the one that a step starts from derives
     Track(Option<Span>),
     /// what was to stand where the text could not be read

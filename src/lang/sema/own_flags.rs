@@ -44,16 +44,20 @@ impl Checker<'_> {
         decl.unread_flags.iter().for_each(|name| schema.add_unread(name));
         // which releases there are is not known where their line could not be read, which has been said
         let unread = decl.unread.contains(&"versions");
-        let beyond = self.sink.found().filter(|d| d.about == About::BeyondVersions);
+        let beyond =
+            self.sink.found().filter(|d| matches!(d.about, About::BeyondVersions | About::BeforeVersions));
         let beyond: HashSet<Span> = beyond.map(|d| d.span).collect();
         for flag in declared {
             match self.flag_spec(flag).filter(|_| !never_there(flag)) {
                 Some(mut spec) => {
-                    // what else is declared of a flag whose `since` is wrong holds all the same
-                    if unread || flag.since.as_ref().is_some_and(|since| beyond.contains(&since.span)) {
+                    // what else is declared of a flag whose `since` or `until` is wrong holds all the same
+                    let wrong = |bound: &Option<ast::Text>| {
+                        unread || bound.as_ref().is_some_and(|text| beyond.contains(&text.span))
+                    };
+                    if wrong(&flag.since) {
                         spec.since = None;
                     }
-                    if unread {
+                    if wrong(&flag.until) {
                         spec.until = None;
                     }
                     schema.add(spec);

@@ -1,7 +1,10 @@
 //! Releases: those that an engine's schema names, each once, each one that there can be, and flags only of those that it was read
 //! from; and the one that an engine says it is of.
 
+use std::cmp::Ordering;
+
 use super::check::Checker;
+use super::declares::never_there;
 use super::program::Engine as Program;
 use super::versions::compare_versions;
 use crate::lang::codes::Code;
@@ -57,17 +60,30 @@ impl Checker<'_> {
             let d = Diagnostic::new(Code::EngineSetting, text.span, message).label("not a version");
             self.sink.push(d.help("write it as the engine prints it: `\"0.17.1\"`"));
         }
-        for since in flags.iter().filter_map(|f| f.since.as_ref()).filter(|s| is_version(&s.value)) {
-            let later = |v: &&Text| compare_versions(&v.value, &since.value).is_lt();
-            if !versions.is_empty() && versions.iter().all(later) {
-                let d = Diagnostic::new(
-                    Code::EngineSetting,
-                    since.span,
-                    "no version of the schema has this flag",
-                );
-                let help = "name the version in `versions` too, or mend the `since`";
-                self.sink.push(d.label("after all of `versions`").about(About::BeyondVersions).help(help));
-            }
+        if !versions.is_empty() {
+            flags.iter().filter(|f| !never_there(f)).for_each(|f| self.of_some_version(f, &versions));
+        }
+    }
+
+    /// A flag that is gone with the first of `versions`, or comes after the last one, is of none of them.
+    fn of_some_version(&mut self, flag: &FlagDecl, versions: &[&Text]) {
+        let each = |text: &Text, is: fn(Ordering) -> bool| {
+            is_version(&text.value) && versions.iter().all(|v| is(compare_versions(&v.value, &text.value)))
+        };
+        let since = flag.since.as_ref().filter(|since| each(since, Ordering::is_lt));
+        let until = flag.until.as_ref().filter(|until| each(until, Ordering::is_ge));
+        let since = since.map(|t| {
+            let help = "name the version in `versions` too, or mend the `since`";
+            (t, "after all of `versions`", About::BeyondVersions, help)
+        });
+        let until = until.map(|t| {
+            let help = "`until` names the first release that lacks the flag: name an older version in `versions` too, or mend the `until`";
+            (t, "not after any of `versions`", About::BeforeVersions, help)
+        });
+        for (text, label, about, help) in since.into_iter().chain(until) {
+            let message = "no version of the schema has this flag";
+            let d = Diagnostic::new(Code::EngineSetting, text.span, message);
+            self.sink.push(d.label(label).about(about).help(help));
         }
     }
 
