@@ -143,6 +143,7 @@ fn spec(row: &Row, version: &str, known: &Schema) -> FlagSpec {
     let auto = row.kind == OR_AUTO || base.is_some_and(|b| b.auto);
     FlagSpec {
         auto,
+        narrow: None,
         names: std::iter::once(&row.flag).chain(others).cloned().collect(),
         default: default(row, &kind, base).or(auto.then(|| "auto".to_owned())),
         since: None,

@@ -7,9 +7,9 @@ use super::exprs::Place;
 use super::kinds::number;
 use super::problem::Problem;
 use super::program::{Change, Engine, Study};
-use super::schema::{Found, Kind as Takes, Schema, key};
+use super::schema::{FlagSpec, Found, Kind as Takes, Schema, key};
 use crate::lang::codes::Code;
-use crate::lang::diag::{About, Diagnostic};
+use crate::lang::diag::{About, Diagnostic, did_you_mean};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{self, BinaryOp, Item, StudyLineKind};
 
@@ -70,6 +70,25 @@ impl Literal {
             _ => true,
         }
     }
+
+    /// The same of a flag as it was declared: where a wrong default leaves open which texts it takes, a slip of one of its choices is still
+    /// one.
+    fn fits_flag(&self, spec: &FlagSpec, equal: bool) -> bool {
+        let slip = match (self, &spec.narrow) {
+            (Self::Text(t), Some(Takes::OneOf(choices))) => {
+                let known = choices.contains(t) || spec.default.as_ref() == Some(t);
+                !known && did_you_mean(t, choices.iter().map(String::as_str)).is_some()
+            }
+            _ => false,
+        };
+        !slip && self.fits(&spec.kind, equal)
+    }
+}
+
+/// What a flag takes, to be told where something is none of it.
+fn told_of(spec: &FlagSpec) -> Takes {
+    let choices = spec.narrow.as_ref().filter(|narrow| matches!(narrow, Takes::OneOf(_)));
+    choices.unwrap_or(&spec.kind).clone()
 }
 
 impl Checker<'_> {
@@ -165,13 +184,13 @@ impl Checker<'_> {
         alone: bool,
     ) {
         let ast::ExprKind::Flag(name) = &flag.kind else { return };
-        let fits = |takes: &Takes| match &against {
-            Some((literal, _)) => literal.fits(takes, equal),
-            None => !alone || *takes == Takes::Switch,
+        let fits = |spec: &FlagSpec| match &against {
+            Some((literal, _)) => literal.fits_flag(spec, equal),
+            None => !alone || spec.kind == Takes::Switch,
         };
-        let mut kinds = schema.named(name).map(|spec| &spec.kind).peekable();
-        let takes = kinds.peek().map(|kind| (*kind).clone());
-        if takes.is_none() || kinds.any(fits) {
+        let mut specs = schema.named(name).peekable();
+        let takes = specs.peek().map(|spec| told_of(spec));
+        if takes.is_none() || specs.any(fits) {
             return;
         }
         let asked = AskedFlag {
@@ -316,7 +335,7 @@ impl AskedFlag {
         let version = engine.version.as_deref();
         let Found::Known(spec, _) = engine.schema.find(&self.name, version) else { return };
         let fits = match &self.against {
-            Some((literal, _)) => literal.fits(&spec.kind, self.equal),
+            Some((literal, _)) => literal.fits_flag(spec, self.equal),
             None if self.alone => spec.kind == Takes::Switch,
             None => return,
         };
@@ -325,7 +344,7 @@ impl AskedFlag {
         let fits = fits || listed && engine.schema.stand_in(version).is_some();
         self.can_be = Some(fits || self.can_be == Some(true));
         if !fits {
-            self.takes.get_or_insert_with(|| spec.kind.clone());
+            self.takes.get_or_insert_with(|| told_of(spec));
         }
     }
 }

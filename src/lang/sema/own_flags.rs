@@ -79,15 +79,18 @@ impl Checker<'_> {
         let text = |name: Option<&Name>| name.map(|n| n.value.clone());
         let texts = |names: &[Name]| names.iter().map(|n| n.value.clone()).collect::<Vec<_>>();
         let mut kind = self.flag_type(&decl.kind)?;
+        let mut narrow = None;
         if let Some(default) = &decl.default
             && !self.check_default(&kind, default)
         {
             // the range or the choices may be what is wrong, which was said here: not again at each use
-            kind = kind.widened_to(&default.text);
+            let wide = kind.clone().widened_to(&default.text);
+            narrow = Some(std::mem::replace(&mut kind, wide)).filter(|narrow| *narrow != kind);
         }
         Some(FlagSpec {
             names: texts(&decl.names),
             kind,
+            narrow,
             file: matches!(decl.kind, ast::FlagKind::JsonFile),
             repeated: matches!(decl.kind, ast::FlagKind::Repeated),
             default: decl.default.as_ref().map(|d| d.text.clone()),

@@ -16,6 +16,8 @@ pub struct FlagSpec {
     /// the first spelling is the one that identifies it
     pub names: Vec<String>,
     pub kind: Kind,
+    /// the type that it was declared with, where a default that this leaves out makes it a wider one
+    pub narrow: Option<Kind>,
     /// its object is handed over in a file, whose path the flag takes
     pub file: bool,
     /// its words stand one by one behind the flag, which is given as often
