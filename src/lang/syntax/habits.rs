@@ -72,12 +72,19 @@ fn profile_first(line: &str) -> Option<Meant> {
     Some((None, format!("the profile stands behind what is asked of it: write `{asked} on {profiles}`")))
 }
 
+/// Operators that begin no line.
+pub(super) const LEADING_OPERATORS: [&str; 12] =
+    ["*", "+", "/", "and", "or", "<", "<=", ">", ">=", "==", "!=", "divides"];
+
 /// A line that begins with an operator goes on from the one before, which must say so.
 pub fn leading_operator(line: &str) -> Option<String> {
     let word = line.split_whitespace().next().unwrap_or_default();
-    let known = ["*", "+", "/", "and", "or", "<", "<=", ">", ">=", "==", "!="];
-    let goes_on = known.contains(&word) && line.len() > word.len();
-    goes_on.then(|| format!("an expression goes on behind its operator: end the line before with `{word}`"))
+    let goes_on = LEADING_OPERATORS.contains(&word) && line.len() > word.len();
+    goes_on.then(|| behind_its_operator(word))
+}
+
+pub(super) fn behind_its_operator(sign: &str) -> String {
+    format!("an expression goes on behind its operator: end the line before with `{sign}`")
 }
 
 /// `–max-num-seqs=512`: a word processor made one long dash of two short ones.

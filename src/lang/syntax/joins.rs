@@ -164,7 +164,7 @@ fn reads(rule: Rule, text: &str) -> bool {
 }
 
 /// A text with spaces in place of its comments.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let line = |line: &str| match start_of_comment(line) {
         Some(at) => format!("{}{}", &line[..at], " ".repeat(line.len() - at)),
         None => line.to_owned(),

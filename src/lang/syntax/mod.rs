@@ -52,6 +52,7 @@ mod nesting;
 mod notations;
 mod number_slips;
 mod opened;
+mod operators_in_front;
 mod parser;
 mod parts;
 mod pasted;
