@@ -22,6 +22,7 @@ mod early;
 mod elsewhere;
 mod ends_of_no_step;
 mod engine_slips;
+mod escapes;
 mod examples;
 mod expected;
 mod flag_lines;
