@@ -5,7 +5,7 @@ use foldhash::HashSet;
 
 use super::check::Checker;
 use crate::lang::codes::Code;
-use crate::lang::diag::{About, Diagnostic};
+use crate::lang::diag::{About, Diagnostic, Edit};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{Axis, AxisBody, Item};
 
@@ -54,7 +54,9 @@ impl Checker<'_> {
         let is_named = |d: &&mut Diagnostic| {
             let title = modules.slice(d.span);
             let named = |text: &str| text.strip_suffix(title).is_some_and(|name| name.ends_with(' '));
-            within(d.span) && title.starts_with('"') && matches!(d.edits.as_slice(), [e] if named(&e.text))
+            // of a title before its name both are there
+            let puts = |e: &Edit| named(&e.text) && e.span.end <= d.span.end;
+            within(d.span) && title.starts_with('"') && matches!(d.edits.as_slice(), [e] if puts(e))
         };
         for d in self.sink.each_mut().filter(is_named) {
             let title = modules.slice(d.span);

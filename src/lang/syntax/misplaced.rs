@@ -9,7 +9,7 @@ use super::lacking::lacks_flag;
 use super::signs::is_function;
 use super::tokens::{SEPARATORS, pieces};
 use super::twice::{blank, lines};
-use super::{another_sign, left_out, lexical, round_lists, words};
+use super::{another_sign, left_out, lexical, round_lists, title_first, words};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{Diagnostic, Sink, Swap, short};
@@ -204,11 +204,12 @@ impl Statement<'_> {
         let right =
             if right.starts_with(',') || written.starts_with(',') { right.to_owned() } else { once(right) };
         let keyword = first_word(self.written());
-        if let Some(len) = title_len(written).filter(|_| words::HAVE_TITLES.contains(&keyword)) {
+        if let Some(len) = title_first::len(written).filter(|_| words::HAVE_TITLES.contains(&keyword)) {
             let title = Span { end: span.start + len as u32, ..span };
-            let d =
-                Diagnostic::new(Code::Unexpected, title, "the title stands before the name").label("a title");
-            return d.help(format!("write `{keyword} {right}`")).edit(span, right);
+            let before = self.text[self.chunk.place.start..span.range().start].trim();
+            // a point has no keyword
+            let shown = if before == keyword { format!("{keyword} {right}") } else { right.clone() };
+            return title_first::told(title).help(format!("write `{shown}`")).edit(span, right);
         }
         let d = wrong_way_round(span, &once(written));
         let derives = matches!(first_word(self.written()), "engine" | "profile") && right.starts_with('=');
@@ -399,13 +400,6 @@ fn is_of_bare_title(text: &str, word: &Range<usize>) -> bool {
 pub(super) fn wrong_way_round(span: Span, written: &str) -> Diagnostic {
     let message = format!("`{}` stands the wrong way round", short(written));
     Diagnostic::new(Code::Unexpected, span, message).label("these two change places")
-}
-
-/// How long the text is that another text begins with, behind which a name stands.
-fn title_len(text: &str) -> Option<usize> {
-    let inner = text.strip_prefix('"')?.split('"').next()?;
-    let behind = text.get(inner.len() + 2..)?.trim_start();
-    behind.starts_with(|c: char| c.is_ascii_lowercase()).then_some(inner.len() + 2)
 }
 
 /// `(gpus` as `gpus(`, where no function is called so.

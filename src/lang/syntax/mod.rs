@@ -78,6 +78,7 @@ mod stray;
 mod study_slips;
 mod surplus;
 mod synonyms;
+mod title_first;
 mod tokens;
 mod torn_objects;
 mod torn_texts;

@@ -3,11 +3,10 @@
 use std::ops::Range;
 
 use super::ast::Item;
-use super::expected::by_rule;
-use super::grammar::Rule;
 use super::lexical::{self, Piece, Scanner};
 use super::points::stands_before_title;
 use super::reread::reread;
+use super::title_first;
 use crate::lang::diag::{Diagnostic, Edit, Sink};
 use crate::lang::source::FileId;
 
@@ -47,8 +46,7 @@ pub(super) fn other_points(
         if let Some(item) = reread(id, &rest, base, sink, broken) {
             return Some(item);
         }
-        found = lexical::mistake(id, base, &rest)
-            .unwrap_or_else(|| by_rule(id, Rule::only_item, &rest, base, &[]));
+        found = lexical::mistake(id, base, &rest).unwrap_or_else(|| title_first::or_by_rule(id, &rest, base));
         // what was left out is not to be written
         found.help = found.help.map(|help| without_gaps(&help));
     }

@@ -7,7 +7,7 @@ use super::grammar::Rule;
 use super::recover::Recovered;
 use super::reread::reread;
 use super::unread_points::other_points;
-use super::{borrowed, heads, imports, json_slips, lexical};
+use super::{borrowed, heads, imports, json_slips, lexical, title_first};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
@@ -65,7 +65,7 @@ pub(super) fn axis(
     }
     let found = lexical::mistake(id, base, text)
         .or_else(|| semicolons(id, base + indent, &text[indent..]))
-        .unwrap_or_else(|| by_rule(id, Rule::only_item, text, base, &[]));
+        .unwrap_or_else(|| title_first::or_by_rule(id, text, base));
     json_slips::others(id, Rule::only_item, text, base, &found, sink);
     other_points(id, text, base, found, sink, broken)
 }
