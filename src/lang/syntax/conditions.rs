@@ -52,7 +52,7 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
             Some(mend("write `!=`, without a space in it", token.start..chunk.len() - next.len() + 1, "!="))
         }
         // `--max-num-seqs % 8 == 0`
-        "%" => remainder(chunk, token, before, next),
+        "%" | "mod" | "MOD" | "modulo" => remainder(chunk, token, before, next),
         "then" | "do" if next.is_empty() || next.starts_with(['\n', '\r', '#']) => {
             Some(mend("a condition ends with its line: remove the word", before.len()..token.end, ""))
         }

@@ -9,7 +9,7 @@ use super::lacking::lacks_flag;
 use super::signs::is_function;
 use super::tokens::{SEPARATORS, pieces};
 use super::twice::{blank, lines};
-use super::{another_sign, left_out, lexical, round_lists, title_first, words};
+use super::{another_sign, flags_taken_away, left_out, lexical, round_lists, title_first, words};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{Diagnostic, Sink, Swap, short};
@@ -157,6 +157,7 @@ impl Statement<'_> {
                 && !lacks_a_value(&mended, &place)
                 && !lacks_a_word(text, &first, &second)
                 && !makes_a_call(text, &first, &second)
+                && !flags_taken_away::any(&mended, &place)
                 && ![&first, &second].into_iter().any(|token| self.is_spare(token));
             if alone && self.may_be_meant(&mended) && self.chunk.reads_at(&mended, &place) {
                 found.push((mended, pair));

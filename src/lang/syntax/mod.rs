@@ -26,6 +26,7 @@ mod escapes;
 mod examples;
 mod expected;
 mod flag_lines;
+mod flags_taken_away;
 mod foreign_lines;
 mod glued;
 pub(in crate::lang) mod grammar;

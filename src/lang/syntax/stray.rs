@@ -17,9 +17,8 @@ use super::parts::begins_with_a_sign;
 use super::recover::declared_name;
 use super::surplus::{Stray, as_alternatives};
 use super::tokens::{SEPARATORS, Token, tokens};
-use super::torn_texts;
 use super::twice::lines;
-use super::words;
+use super::{flags_taken_away, torn_texts, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
@@ -274,7 +273,7 @@ impl Declaration<'_> {
                 continue;
             }
             let after = self.after(token);
-            if !self.reads(&after, &token.place) {
+            if flags_taken_away::any(&after, &token.place) || !self.reads(&after, &token.place) {
                 continue;
             }
             let same = |s: &Stray| bare(&s.after) == bare(&after);
