@@ -5,7 +5,9 @@ use super::brackets::{self, Doubled};
 use super::expected::by_rule;
 use super::habits::Axes;
 use super::lexical;
-use super::{flag_lines, glued, habits, headless, json_slips, loops, names, synonyms, wordless, words};
+use super::{
+    flag_lines, glued, habits, headless, json_slips, loops, names, redirections, synonyms, wordless, words,
+};
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Sink, begun, did_you_mean, short};
 use crate::lang::source::{FileId, Span};
@@ -132,7 +134,8 @@ fn unknown_setting(
     if takes_flags || open || listed || known.contains(&word) {
         return None;
     }
-    if let Some(found) = wordless::text(id, block, text, base) {
+    let redirection = || redirections::line(id, block, text, base);
+    if let Some(found) = wordless::text(id, block, text, base).or_else(redirection) {
         return Some(found);
     }
     let len = habits::quoted_setting(block, text).map_or_else(|| shown_len(text), |key| key.len() + 2);

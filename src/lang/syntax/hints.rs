@@ -6,8 +6,8 @@ use super::at::number_at_end;
 use super::blocks::first_word;
 use super::{
     bare_paths, beyond, borrowed, conditions, engine_slips, examples, head_slips, lacking, lapses,
-    meant_words, names, notations, number_slips, phrases, points, reasons, remedies, reordered, several,
-    signs, slips, spaced, study_slips, types, usages, versioned, words,
+    meant_words, names, notations, number_slips, phrases, points, reasons, redirections, remedies, reordered,
+    several, signs, slips, spaced, study_slips, types, usages, versioned, words,
 };
 use crate::lang::diag::{one_of, short};
 use crate::lang::units;
@@ -42,6 +42,9 @@ pub fn hint(
 
 /// The same where what was meant is known.
 fn reasoned(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
+    if let Some(hint) = redirections::behind(chunk, token, word) {
+        return Some(hint);
+    }
     if GLUE.contains(&word) && matches!(expected, [only] if only == TEXT) {
         let help = format!("a text in double quotes is missing: write `\"…\" {word}`");
         return Some(Hint { help, edit: None });

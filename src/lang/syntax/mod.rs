@@ -63,6 +63,7 @@ mod points;
 mod quotes;
 mod reasons;
 mod recover;
+mod redirections;
 mod remedies;
 mod rename;
 mod reordered;

@@ -1,7 +1,7 @@
 //! A flag and its value that stand apart, `--flag value`, `--flag = value`: what was meant is one word.
 
-use super::conditions;
 use super::lexical::{Piece, Scanner};
+use super::{conditions, redirections};
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, did_you_mean};
 use crate::lang::source::Span;
@@ -63,6 +63,13 @@ pub fn flag(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Opti
         return None;
     }
     let has_sign = gap.contains('=');
+    // `--flag 2>&1`, and `--flag | tee -a x.log`, of which neither is a flag's own
+    let of_shell = |(space, _): (usize, &str)| redirections::begins(&own[space + 1..]);
+    if !has_sign && redirections::begins(value)
+        || own.starts_with('-') && own.match_indices(' ').any(of_shell)
+    {
+        return None;
+    }
     // `{ a: --enforce-eager b: -tp=2 }`: the comma between two points is missing
     if !has_sign && begins_point(value) {
         return None;
