@@ -74,7 +74,8 @@ pub fn names(text: &str) -> Vec<&'static str> {
         "/hr" | "/hour" => vec!["/h"],
         "t/s" | "tps" | "tokens/s" | "toks/s" | "tokens/sec" | "tok/sec" | "tokens/second" | "tok/second"
         | "token/s" => vec!["tok/s"],
-        "usd/hour" | "usd/hr" | "USD/h" | "USD/hour" | "$/h" | "$/hr" | "$/hour" | "dollars/hour" => {
+        "usd/hour" | "usd/hr" | "USD/h" | "USD/hour" | "$/h" | "$/hr" | "$/hour" | "dollars/hour"
+        | "usd/gpuh" => {
             vec!["usd/h"]
         }
         "$" | "USD" | "dollar" | "dollars" => vec!["usd"],

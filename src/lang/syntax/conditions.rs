@@ -53,6 +53,12 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
         }
         // `--max-num-seqs % 8 == 0`
         "%" | "mod" | "MOD" | "modulo" => remainder(chunk, token, before, next),
+        "÷" => Some(mend("write `/`", token.clone(), "/")),
+        // `> 2s for 10s`
+        "for" if chunk.starts_with("prune ") && next.starts_with(|c: char| c.is_ascii_digit()) => Some(told(
+            "a rule is asked of all that was measured, and not for a time: from how many requests on is said by `after 100 requests`"
+                .to_owned(),
+        )),
         "then" | "do" if next.is_empty() || next.starts_with(['\n', '\r', '#']) => {
             Some(mend("a condition ends with its line: remove the word", before.len()..token.end, ""))
         }

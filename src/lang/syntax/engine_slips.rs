@@ -26,6 +26,20 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
     }
 }
 
+/// `refuses when --n > 8 "reason"`, as a failure has it elsewhere.
+pub fn reason_last(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
+    let line = Line::of(chunk, token, word);
+    let (condition, reason) = line.rest.strip_suffix('"')?.rsplit_once('"')?;
+    let condition = condition.trim_end();
+    let compared = condition.ends_with(['=', '<', '>', '(', ',']);
+    let is_last = line.before == "refuses" && word == "when" && condition.len() > word.len() && !compared;
+    is_last.then(|| {
+        let right = format!("\"{reason}\" {condition}");
+        let place = token.start..token.start + line.rest.len();
+        mend("the reason stands before the condition: write `refuses \"…\" when …`", place, right)
+    })
+}
+
 impl Line<'_> {
     /// `flag --seqs int >=1`, `flag --seqs int > 0`
     fn bound(&self) -> Option<Hint> {

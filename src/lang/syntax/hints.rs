@@ -42,7 +42,9 @@ pub fn hint(
 
 /// The same where what was meant is known.
 fn reasoned(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
-    if let Some(hint) = redirections::behind(chunk, token, word) {
+    if let Some(hint) =
+        engine_slips::reason_last(chunk, token, word).or_else(|| redirections::behind(chunk, token, word))
+    {
         return Some(hint);
     }
     if GLUE.contains(&word) && matches!(expected, [only] if only == TEXT) {

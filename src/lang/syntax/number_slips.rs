@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::at::{At, Line, mend, only};
+use super::at::{At, Line, mend, number_at_end, only};
 use super::hints::Hint;
 use super::signs::{grouped, is_round};
 use crate::lang::units;
@@ -14,6 +14,9 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) 
         return line.versions();
     }
     line.in_parts()
+        .or_else(|| line.with_spaces())
+        .or_else(|| line.currency())
+        .or_else(|| line.price_of_one())
         .or_else(|| line.texts(&at))
         .or_else(|| line.unseparated(&at))
         .or_else(|| line.quoted(&at))
@@ -53,6 +56,54 @@ impl Line<'_> {
         let place = self.end - first.len()..self.token.start + second.len();
         (long > short && whole.fract() == 0.0)
             .then(|| mend(format!("a time is one number: write `{right}`"), place, right))
+    }
+
+    /// `requests 6 000`, `[6 000, 12 000]`
+    fn with_spaces(&self) -> Option<Hint> {
+        let whole = number_at_end(self.before);
+        let (mut right, mut len) = (whole.to_owned(), 0);
+        for part in self.rest.split(' ') {
+            let Some(unit) = part.strip_prefix("000") else { break };
+            right.push_str("000");
+            len += "000".len() + usize::from(len > 0);
+            if !unit.is_empty() {
+                if !unit.starts_with([',', ']', ')', '}']) {
+                    return None;
+                }
+                break;
+            }
+        }
+        let first = (1..=3).contains(&whole.len()) && whole.bytes().all(|b| b.is_ascii_digit());
+        (first && whole != "0" && len > 0).then(|| {
+            let place = self.end - whole.len()..self.token.start + len;
+            mend(format!("a number holds no spaces: write `{right}`"), place, right)
+        })
+    }
+
+    /// `budget 4 EUR`, `price 2 €/h`
+    fn currency(&self) -> Option<Hint> {
+        const OTHERS: [&str; 9] = ["EUR", "eur", "euro", "euros", "Euro", "€", "GBP", "£", "CHF"];
+        let sign = self.rest.split([' ', '\t', '/']).next()?;
+        let number = number_at_end(self.before);
+        (OTHERS.contains(&sign) && !number.is_empty()).then(|| {
+            let per = if self.first() == "price" { "/h" } else { "" };
+            only(format!("money is counted in US dollars: convert it, and write it as in `{number}usd{per}`"))
+        })
+    }
+
+    /// `price 0.35usd/gpu/h`, `price 0.35usd/h/gpu`
+    fn price_of_one(&self) -> Option<Hint> {
+        let said = [("/gpu", "/h"), ("/GPU", "/h"), ("/gpu", "/hour"), ("/h", "/gpu"), ("/h", "/GPU")];
+        let amount = |(first, second): &(&str, &str)| {
+            let amount = self.before.strip_suffix(first).filter(|_| self.rest == *second)?;
+            amount.rsplit([' ', '\t']).next()
+        };
+        let amount =
+            said.iter().find_map(amount).filter(|a| self.first() == "price" && a.ends_with("usd"))?;
+        let right = format!("{amount}/h");
+        let start = self.end - self.before.len() + self.before.rfind(amount)?;
+        let place = start..self.token.start + self.rest.len();
+        Some(mend(format!("a price is that of one GPU: write `{right}`"), place, right))
     }
 
     /// `["1 2 4", 1 2 4 8]`, `[1 2, 1 2 4]`: each value holds several words, and so all of these are one too
