@@ -88,7 +88,9 @@ fn named_here(space: &mut Space, wanted: &[String], picks: &[Single]) {
             }
         }
         Space::Sum(parts) | Space::Product(parts) => {
-            parts.iter_mut().for_each(|part| named_here(part, wanted, picks));
+            for part in parts {
+                named_here(part, wanted, picks);
+            }
         }
     }
 }
