@@ -7,7 +7,10 @@ use super::escapes::is_condition;
 
 /// Whether a flag in a place of a text, or the one behind it, is read as taken away from what stands before it.
 pub(super) fn any(text: &str, place: &Range<usize>) -> bool {
-    let Some(behind) = text.get(place.end..) else { return false };
+    // the place is one of the text as it was, which may be within a character of this one
+    let Some(behind) = text.get(place.end..).filter(|_| text.is_char_boundary(place.start)) else {
+        return false;
+    };
     let last = text.len() - behind.trim_start_matches([' ', '\t']).len();
     let flags = text.match_indices("--").map(|(at, _)| at).filter(|at| (place.start..=last).contains(at));
     let is_name = |at: usize| text[at + 2..].starts_with(|c: char| c.is_ascii_alphabetic());

@@ -16,28 +16,31 @@ use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
 
-/// Nobody writes more of them, and for each the text before it is looked through.
+/// Nobody writes more such lines, and for each the text before it is looked through.
 const MOST: usize = 64;
 
 /// The text with such lines behind those that they go on from, all else in its place; they are told of, once for each expression.
 pub fn behind_their_halves(id: FileId, text: &mut String, sink: &mut Sink) {
     let all = lines(text);
     // where the expression ends that the last such line went on from
-    let (mut found, mut joined_to) = (0, None);
+    let (mut tried, mut joined_to) = (0, None);
     for (n, line) in all.iter().enumerate() {
         let Some(operator) =
             operator(code(&text[line.clone()])).map(|o| o.start + line.start..o.end + line.start)
         else {
             continue;
         };
-        let above: Vec<Range<usize>> =
-            all[..n].iter().rev().filter(|l| !code(&text[(*l).clone()]).trim().is_empty()).cloned().collect();
-        let Some(last) = above.first().filter(|_| found < MOST) else { return };
+        let said = |l: &&Range<usize>| !code(&text[(*l).clone()]).trim().is_empty();
+        let above: Vec<Range<usize>> = all[..n].iter().rev().filter(said).take(MOST_LINES).cloned().collect();
+        tried += 1;
+        if tried > MOST {
+            return;
+        }
+        let Some(last) = above.first() else { continue };
         let Some(block) = around(&text[..operator.start]) else { continue };
         if !goes_on(text, block, &above, &operator) {
             continue;
         }
-        found += 1;
         if joined_to != Some(last.start) {
             sink.push(told(id, block, &text[operator.clone()], operator.start));
         }
@@ -64,7 +67,7 @@ fn goes_on(text: &str, block: Option<Block>, above: &[Range<usize>], operator: &
         return false;
     }
     let rule = block.map_or(Rule::only_item, Block::rule);
-    above.iter().take(MOST_LINES).any(|first| {
+    above.iter().any(|first| {
         let half = &text[first.start..operator.start];
         // `step one { vary seqs`
         let opened = if block.is_some() { last_open(half).map_or(0, |at| at + 1) } else { 0 };
