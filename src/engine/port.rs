@@ -317,7 +317,7 @@ mod tests {
         // and so it is when it stands in a container of ours
         assert_eq!(owner(address, i32::MAX, &[me]), Owner::Tree);
         drop(listener);
-        assert_eq!(owner(address, me, &[]), Owner::Unknown);
+        assert!(is_given_up(|| owner(address, me, &[])));
     }
 
     #[test]
@@ -333,7 +333,16 @@ mod tests {
         assert!(matches!(holder(&ends, me, &[]), Owner::Stranger { pid, .. } if pid == me));
         assert_eq!(holder(&ends, std::os::unix::process::parent_id() as i32, &[]), Owner::Tree);
         drop(accepted);
-        assert_eq!(holder(&ends, me, &[]), Owner::Unknown);
+        assert!(is_given_up(|| holder(&ends, me, &[])));
+    }
+
+    /// Whether nobody holds a socket in the end: a child that another test forks has all files of this process until it becomes its program.
+    fn is_given_up(holder: impl Fn() -> Owner) -> bool {
+        let mut looks = (0..500).map(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            holder()
+        });
+        looks.any(|owner| owner == Owner::Unknown)
     }
 
     #[test]
