@@ -49,7 +49,7 @@ impl Checker<'_> {
         let ExprKind::Call { owner: None, name, args: None } = &left.kind else {
             return flag && self.lacks_comparison(at);
         };
-        if flag && self.stands_twice(name) {
+        if flag && (self.stands_twice(name) || self.divides_by(name, at)) {
             return true;
         }
         if flag && name.value == "divides" {
@@ -102,6 +102,19 @@ impl Checker<'_> {
         let message = format!("`{}` stands here twice", name.value);
         let d = Diagnostic::new(Code::Unexpected, name.span, message).label("the second one");
         self.sink.push(d.help("remove it").edit(gone, ""));
+        true
+    }
+
+    /// `when not --n divides by --m`
+    fn divides_by(&mut self, name: &Name, flag: Span) -> bool {
+        let text = self.modules.text_of(name.span.file);
+        if name.value != "by" || !name.span.before_in(text).trim_end().ends_with("divides") {
+            return false;
+        }
+        let help = format!("`divides` says that already: write `divides {}`", self.modules.slice(flag));
+        let d = Diagnostic::new(Code::Unexpected, name.span, "`by` was not expected here");
+        let gone = Span { end: flag.start, ..name.span };
+        self.sink.push(d.label("one word too many").help(help).edit(gone, ""));
         true
     }
 

@@ -107,7 +107,8 @@ impl Line<'_> {
     /// `failure "…" when log == "…"`
     fn compared(&self) -> Option<Hint> {
         let sign = matches!(self.word, "==" | "=~" | "=" | "~" | "~=");
-        let len = if self.word == "=" && self.rest.starts_with("=~") { 2 } else { self.word.len() };
+        let glued = ["=~", "~="].iter().any(|sign| self.rest.starts_with(sign));
+        let len = if glued { 2 } else { self.word.len() };
         (sign && self.before.ends_with(" log")).then(|| self.write(len, "matches"))
     }
 

@@ -24,7 +24,7 @@ fn ends_operand(before: &str) -> bool {
         matches!(word, "and" | "or" | "not" | "when" | "divides" | "given" | "per" | "unless" | "requests");
     said.len() < before.len()
         && !joins
-        && said.ends_with(|c: char| c.is_ascii_alphanumeric() || c == ')' || c == '_')
+        && said.ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, ')' | '_' | '"'))
 }
 
 #[cfg(test)]

@@ -394,7 +394,8 @@ fn is_of_bare_title(text: &str, word: &Range<usize>) -> bool {
         return true;
     }
     let title = text[word.end..].split_once(" when ").map(|(title, _)| title.trim());
-    text.starts_with("prune ") && title.is_some_and(|title| !title.contains('"'))
+    let quoted = text[word.clone()].starts_with('"');
+    text.starts_with("prune ") && !quoted && title.is_some_and(|title| !title.contains('"'))
 }
 
 /// What is said of two words, or signs, that change places.

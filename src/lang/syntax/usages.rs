@@ -14,6 +14,7 @@ pub fn usage(chunk: &str, token: &Range<usize>, word: &str, expected: &[String])
     let at = At::new(chunk, token, word, expected);
     at.compared()
         .or_else(|| at.divides())
+        .or_else(|| at.beside_a_text())
         .or_else(|| at.given())
         .or_else(|| at.and_of_a_shell())
         .or_else(|| at.placed())
@@ -61,6 +62,16 @@ impl At<'_> {
         let slip = self.word.len() > 3 && did_you_mean(self.word, ["divides"]).is_some();
         (slip && is_condition(self.chunk) && (self.is("an operator") || self.is("a comparison")))
             .then(|| self.here("write `divides`", "divides"))
+    }
+
+    /// `when --quantization "fp8"`
+    fn beside_a_text(&self) -> Option<Hint> {
+        let flag = self.before.rsplit([' ', '\t', '(']).next().filter(|w| w.starts_with('-'))?;
+        let compared = self.word.starts_with('"') && is_condition(self.chunk) && self.is("an operator");
+        let text = self.word;
+        compared.then(|| {
+            only(format!("how the two compare is not said: write `{flag} == {text}`, or `!=` between them"))
+        })
     }
 
     /// `when given max-num-seqs`
