@@ -12,6 +12,8 @@ use crate::lang::syntax::ast::{self, ExprKind, Number};
 const DOUBLED: f64 = 1.0;
 /// The gain from which it may have been: no flag is expected to bring a fifth.
 const MUCH: f64 = 0.2;
+/// A share above it can only be percent.
+const TELLING: f64 = 10.0;
 
 impl Checker<'_> {
     /// A share, or the gain, compared with a plain number that it can never be. `None` after saying so.
@@ -31,18 +33,15 @@ impl Checker<'_> {
             let beyond =
                 if name == "gain" { n.value < -1.0 } else { bounds::is_share(name) && n.value > 1.0 };
             if name == "gain" && n.unit.is_empty() && n.value >= 1.0 {
-                let message = format!("`gain` is a share of 1, and `{}` is {} %", n.value, n.value * 100.0);
+                let whole = round(n.value * 100.0);
+                let message = format!("`gain` is a share of 1, and `{}` is {whole} %", n.value);
                 let d = Diagnostic::new(Code::Implausible, n.span, message).label("without `%`");
-                self.sink.push(d.help(format!(
-                    "write `{0}%`, or `{1}%` if that is meant",
-                    n.value,
-                    n.value * 100.0
-                )));
+                self.sink.push(d.help(format!("write `{}%`, or `{whole}%` if that is meant", n.value)));
             }
             if !n.unit.is_empty() || !beyond {
                 continue;
             }
-            let whole = n.value * 100.0;
+            let whole = round(n.value * 100.0);
             let message = format!("`{name}` is a share of 1, and `{}` is {whole} %", n.value);
             let d = Diagnostic::new(Code::OutOfRange, n.span, message).label("without `%`");
             self.sink.push(percent(d, n));
@@ -88,7 +87,7 @@ impl Checker<'_> {
             }
             return Some(());
         }
-        let whole = n.value * 100.0;
+        let whole = round(n.value * 100.0);
         let message = format!("the gain to adopt from is a share of 1, and `{}` is {whole} %", n.value);
         let d = Diagnostic::new(Code::OutOfRange, n.span, message).label("without `%`");
         self.sink.push(if n.value > 10.0 {
@@ -100,7 +99,7 @@ impl Checker<'_> {
     }
 }
 
-/// Without what is left of a subtraction of decimals.
+/// Without what is left of reckoning with decimals.
 fn round(percent: f64) -> f64 {
     (percent * 1e6).round() / 1e6
 }
@@ -110,6 +109,12 @@ fn percent(d: Diagnostic, n: &Number) -> Diagnostic {
         return d.help("write a share in percent, for example `99%`");
     }
     let right = format!("{}%", n.value);
+    // `1.1` may be `100%`, `99%` or a slip of the point: as `1.1%` it would let everything pass
+    if n.value > 1.0 && n.value <= TELLING {
+        return d.help(format!(
+            "a share is `100%` at most: write for example `99%`, or `{right}` if that is meant"
+        ));
+    }
     d.help(format!("write `{right}`")).edit(n.span, right)
 }
 
