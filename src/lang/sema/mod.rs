@@ -46,6 +46,7 @@ mod meant;
 mod metrics;
 pub mod modules;
 mod moved;
+mod name_uses;
 mod neutral;
 mod odd;
 mod once;

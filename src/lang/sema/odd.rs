@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use super::copied::called_alike;
 use super::modules::Modules;
+use super::name_uses;
 use super::schema::Kind as Takes;
 use super::scope::{Kind, declared};
 use crate::lang::codes::Code;
@@ -32,11 +33,8 @@ pub fn odd_declarations(found: &mut Vec<Diagnostic>, modules: &Modules) {
             odd.push((m, name, at));
         }
     }
-    // a step may be called as the axis that it varies, which is no use of that
-    let steps = names_of_steps(modules.root_text());
     for (m, name, at) in odd {
-        let own = steps.get(m.name.as_str()).copied().unwrap_or_default();
-        let count = words.get(m.name.as_str()).copied().unwrap_or_default().saturating_sub(own).max(1);
+        let count = m.uses(modules, &words).max(1);
         tell(found, modules, &m, (name, at), count);
     }
     called_alike(found, modules, &words);
@@ -165,7 +163,7 @@ impl Missing {
 
     /// The declaration that was meant by all uses of the name, if nothing uses that one and the name is more than one slip.
     fn misspelt<'m>(&self, modules: &'m Modules, words: &Words) -> Option<(&'m str, Span)> {
-        let uses = words.get(self.name.as_str()).copied().unwrap_or_default();
+        let uses = self.uses(modules, words);
         if self.name.len() < 3 || uses == 0 {
             return None;
         }
@@ -179,8 +177,21 @@ impl Missing {
             return None;
         }
         let (near, at) = unused.into_iter().find(|(name, _)| *name == near)?;
-        let is_sure = uses > 1 || self.in_library() || is_titled(modules, at, &self.name);
+        // `step async { vary async }` says twice how the axis is called
+        let of_step =
+            self.kinds.contains(&Kind::Axis) && name_uses::names_a_step(modules.root_text(), &self.name);
+        let is_sure = uses > 1 || of_step || self.in_library() || is_titled(modules, at, &self.name);
         is_sure.then_some((near, at))
+    }
+
+    /// How often the name is used. A flag, its keys and a variable are known by their words; of all else a word may be another thing's name.
+    fn uses(&self, modules: &Modules, words: &Words) -> usize {
+        match self.code {
+            Code::UnknownFlag | Code::UnknownVariable => {
+                words.get(self.name.as_str()).copied().unwrap_or_default()
+            }
+            _ => name_uses::count(modules.root_text(), &self.name),
+        }
     }
 
     /// What the root file declares of such a kind.
@@ -251,16 +262,6 @@ fn keys<'m>(of: &'m [KeyDecl], all: &mut Vec<(&'m str, Span)>) {
         all.push((&key.name.value, key.name.span));
         keys(&key.keys, all);
     }
-}
-
-/// How many steps have each name.
-fn names_of_steps(text: &str) -> Words<'_> {
-    let mut counts = Words::new();
-    let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    for rest in text.lines().filter_map(|line| line.split_once("step ")).map(|(_, rest)| rest.trim_start()) {
-        *counts.entry(rest.split(|c| !in_name(c)).next().unwrap_or_default()).or_insert(0) += 1;
-    }
-    counts
 }
 
 /// One mistake, at the declaration.
