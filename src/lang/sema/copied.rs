@@ -1,6 +1,7 @@
 //! A name that is declared twice, beside one that is missing: a declaration that was copied and not renamed, or renamed to what there is
 //! already. It is one mistake, told at the second of the two.
 
+use super::kinds_met::kinds_met;
 use super::metrics;
 use super::modules::Modules;
 use super::odd::{MOST_LETTERS, Missing, Words};
@@ -8,7 +9,7 @@ use super::scope::{Kind, declared};
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Edit, differ_in_a_part, same_digits};
 use crate::lang::source::Span;
-use crate::lang::syntax::ast::{Item, Literal};
+use crate::lang::syntax::ast::{Item, Literal, Param};
 use crate::lang::units::{self, Dim};
 
 /// `axis seqs` twice and `batched` missing.
@@ -27,14 +28,24 @@ pub(super) fn called_alike(found: &mut Vec<Diagnostic>, modules: &Modules, words
         let missing = missing.iter().filter(|m| m.kinds.contains(&kind) && !pair.is_explained(m));
         let Some(m) = one_but_for_slips(&missing.collect::<Vec<_>>(), words) else { continue };
         let name = m.name.clone();
+        let other = declared(modules.root()).find(|(.., span)| *span == first).map(|(k, ..)| k);
+        let mixed = other.filter(|other| *other != kind && m.code != Code::UnknownParam);
+        let meant = mixed.and_then(|_| pair.of_param_and_metric(&name));
         found.retain(|d| {
             let of_use = Missing::of(d, modules).is_some_and(|o| o.name == name && o.kinds.contains(&kind));
             !of_use
         });
         let told = found.iter_mut().find(|d| d.about == About::Second(kind) && d.span == at);
+        if let (Some(d), Some(other), Some(true)) = (told, mixed, meant) {
+            first_is_meant(d, (kind, other), (first, m.first), name);
+            crate::lang::diag::sort(found);
+            continue;
+        }
+        let told = found.iter_mut().find(|d| d.about == About::Second(kind) && d.span == at);
         if let Some(d) = told {
             d.related.push((m.first, "used here".to_owned()));
-            let certain = pair.is_of_second(&name) && m.code != Code::UnknownParam && !m.in_library();
+            let is_second = mixed.map_or_else(|| pair.is_of_second(&name), |_| meant.is_some());
+            let certain = is_second && m.code != Code::UnknownParam && !m.in_library();
             let which = if certain { "this one" } else { "one of the two" };
             d.help = Some(format!("`{name}` is used and declared nowhere: call {which} `{name}`?"));
             if certain {
@@ -43,6 +54,16 @@ pub(super) fn called_alike(found: &mut Vec<Diagnostic>, modules: &Modules, words
         }
     }
     steps_called_alike(found, modules);
+}
+
+/// Tells of a param and a metric of one name at the first of them: it is that one which was to be called otherwise.
+fn first_is_meant(d: &mut Diagnostic, (second, first): (Kind, Kind), (at, used): (Span, Span), name: String) {
+    let other = std::mem::replace(&mut d.span, at);
+    d.message = format!("a {} is called as this {}", second.word(), first.word());
+    "the same name".clone_into(&mut d.label);
+    d.related = vec![(other, format!("the {}", second.word())), (used, "used here".to_owned())];
+    d.help = Some(format!("`{name}` is used and declared nowhere: call this one `{name}`?"));
+    d.edits = vec![Edit { span: at, text: name }];
 }
 
 /// The one name that is missing, of which all others are slips: what is named most often, or first.
@@ -121,6 +142,28 @@ impl Pair<'_> {
         };
         let is_first = says(self.first, name) || says(self.second, own) && !says(self.first, own);
         says(self.second, name) || !is_first
+    }
+
+    /// Of a param and a metric of one name, which of the two is to be called otherwise, as far as what both names are compared with shows it:
+    /// whether it is the first.
+    fn of_param_and_metric(&self, name: &str) -> Option<bool> {
+        let items = &self.modules.root().file.items;
+        let number = |at: Span| match declaration(self.modules, at)? {
+            Item::Param(Param { value: Literal::Number(n), .. }) => units::unit(&n.unit),
+            _ => None,
+        };
+        let (is_first, (_, dim)) =
+            number(self.first).map(|n| (true, n)).or_else(|| number(self.second).map(|n| (false, n)))?;
+        let (lacking, own) = (kinds_met(items, name), kinds_met(items, self.modules.slice(self.second)));
+        let all_fit = |of: &[Dim]| !of.is_empty() && of.iter().all(|d| *d == dim);
+        let none_fits = |of: &[Dim]| !of.contains(&dim);
+        if all_fit(&lacking) && none_fits(&own) {
+            Some(is_first)
+        } else if all_fit(&own) && none_fits(&lacking) {
+            Some(!is_first)
+        } else {
+            None
+        }
     }
 
     /// Whether the param that is called so there has a value that flags take.

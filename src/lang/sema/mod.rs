@@ -37,6 +37,7 @@ mod imports;
 mod json_keys;
 pub mod keys;
 pub mod kinds;
+mod kinds_met;
 mod lists;
 mod loads;
 mod lone_points;
