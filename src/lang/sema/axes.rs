@@ -115,8 +115,10 @@ impl Checker<'_> {
         let spread: Vec<Vec<Change>> = written.iter().map(|c| self.spread(module, c, None)).collect();
         let points = lists.first().and_then(|c| list_of(c)).map_or(1, <[Single]>::len);
         let listed = written.iter().position(has_list);
+        // a value that could not be made out, which has been said, is no point, and no other one stands for it
+        let made = listed.map(|l| spread[l].len()).filter(|made| (1..points).contains(made));
         let mut out: Vec<Point> = Vec::new();
-        for i in 0..points {
+        for i in 0..made.unwrap_or(points) {
             let changes: Vec<Change> =
                 spread.iter().filter_map(|s| s.get(i).or_else(|| s.first()).cloned()).collect();
             let value = listed.and_then(|l| spread[l].get(i)).and_then(value_text);
@@ -128,7 +130,9 @@ impl Checker<'_> {
                 (None, Some(t)) => t.to_owned(),
                 (None, None) => axis.name.value.clone(),
             };
+            let own = listed.filter(|_| made.is_some()).and_then(|l| value_place(spread[l].get(i)?));
             let span = lists.first().and_then(|c| list_of(c)).and_then(|all| all.get(i)).map(|v| v.span);
+            let span = own.or(span);
             let span = span.or_else(|| written.first().map(|c| c.span)).unwrap_or(axis.name.span);
             out.push(Point { axis: axis.name.value.clone(), name, label, changes, span });
         }
@@ -418,6 +422,14 @@ fn value_text(change: &Change) -> Option<String> {
     match change {
         Change::Flag { value, .. } | Change::Raw { value, .. } => value.as_ref().map(|v| v.text.clone()),
         Change::Env(variable) => Some(variable.value.clone()),
+        _ => None,
+    }
+}
+
+/// Where that value stands.
+fn value_place(change: &Change) -> Option<Span> {
+    match change {
+        Change::Flag { value, .. } | Change::Raw { value, .. } => value.as_ref().map(|v| v.span),
         _ => None,
     }
 }

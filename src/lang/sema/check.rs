@@ -217,18 +217,12 @@ impl<'a> Checker<'a> {
     pub fn inserted_text(&mut self, module: usize, text: &str, span: Span, launch: bool) -> Inserted {
         let (m, modules) = (self.module(module), self.modules);
         let param = |name: &str| match m.find(Kind::Param, name).map(|at| modules.item(at)) {
-            Some(Item::Param(p)) if !Self::is_readable(&p.value) => Param::Unreadable,
+            _ if is_unreadable(m, modules, name) => Param::Unreadable,
             Some(Item::Param(p)) => Param::Value(Self::literal_text(&p.value)),
-            _ if m.is_lost(Kind::Param, name) => Param::Unreadable,
             _ => Param::Unknown,
         };
         let written = Written { span, source: modules.slice(span) };
         template::insert(text, &written, launch, &param, &|| m.names(Kind::Param), self.sink)
-    }
-
-    /// Whether a param's value means something: a unit that there is not has been reported.
-    fn is_readable(literal: &Literal) -> bool {
-        !matches!(literal, Literal::Number(n) if crate::lang::units::unit(&n.unit).is_none())
     }
 
     /// A param's value as it is inserted: a count as a plain number, all else as written.
@@ -290,4 +284,17 @@ impl<'a> Checker<'a> {
         self.trail.pop();
         out
     }
+}
+
+/// Whether a param is declared in what could not be read, which has been said.
+pub(super) fn is_unreadable(m: &Module, modules: &Modules, param: &str) -> bool {
+    match m.find(Kind::Param, param).map(|at| modules.item(at)) {
+        Some(Item::Param(p)) => !is_readable(&p.value),
+        _ => m.is_lost(Kind::Param, param),
+    }
+}
+
+/// Whether a param's value means something: a unit that there is not has been reported.
+fn is_readable(literal: &Literal) -> bool {
+    !matches!(literal, Literal::Number(n) if crate::lang::units::unit(&n.unit).is_none())
 }

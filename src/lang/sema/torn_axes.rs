@@ -3,7 +3,7 @@
 
 use foldhash::HashSet;
 
-use super::check::Checker;
+use super::check::{Checker, is_unreadable};
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Edit};
 use crate::lang::source::Span;
@@ -25,7 +25,7 @@ impl Checker<'_> {
             let says = |d: &Diagnostic| {
                 apart.contains(&d.code) || of_value.contains(&d.code) && (named || in_object(d))
             };
-            self.sink.in_span(a.span).any(|d| !says(d))
+            self.sink.in_span(a.span).any(|d| !says(d)) || self.inserts_unreadable(a)
         };
         let torn: Vec<&Axis> = axes.clone().filter(torn).collect();
         for axis in &torn {
@@ -34,6 +34,12 @@ impl Checker<'_> {
         let torn: Vec<&str> = torn.iter().map(|a| a.name.value.as_str()).collect();
         let names: HashSet<String> = self.made_of(torn, axes).into_iter().map(str::to_owned).collect();
         self.sink.forget(|d| lacks_point(d).is_some_and(|axis| names.contains(axis)));
+    }
+
+    /// Whether a value of an axis is a param of the file that could not be read.
+    fn inserts_unreadable(&self, axis: &Axis) -> bool {
+        let names = self.modules.slice(axis.span).split('{').skip(1).filter_map(|rest| rest.split_once('}'));
+        names.into_iter().any(|(name, _)| is_unreadable(self.modules.root(), self.modules, name))
     }
 
     /// A point that has a title and no name is called as what is picked of its axis and not there, if that is one; of several nobody knows.

@@ -241,6 +241,7 @@ impl<'a> Search<'a> {
         match text.get(line.range()).unwrap_or_default().split_whitespace().next().unwrap_or_default() {
             "use" | "profile" | "metric" | "prune" | "site" | "study" => self.places.push(line),
             "engine" if self.is_unnamed(line) => self.places.push(line),
+            "param" => self.unread_param(line),
             _ => {
                 let next = self.items().iter().map(|i| i.span().start).filter(|s| *s > at.start).min();
                 // `axis seqs = =[16, 48]`, `axis seqs = -- seqs=[16, 48]`: of which flag nobody knows
@@ -249,6 +250,30 @@ impl<'a> Search<'a> {
                     body.is_some_and(|(_, b)| b.trim_start().starts_with(['=', '[']) || b.contains("-- "));
                 self.tear(Span { end: next.unwrap_or(text.len() as u32), ..line });
             }
+        }
+    }
+
+    /// `param small = sixty`: of what inserts or reads it nobody knows what it is.
+    fn unread_param(&mut self, line: Span) {
+        self.tear(line);
+        let modules = &self.analysis.modules;
+        let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let head = modules.slice(line).trim_start().strip_prefix("param").unwrap_or_default();
+        let head = head.split('=').next().unwrap_or_default();
+        let named = head.split(|c| !in_word(c)).find(|w| !w.is_empty());
+        // without its name it may be any that is inserted and not there
+        let root = modules.root();
+        let inserted =
+            modules.root_text().split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
+        let lost = inserted.filter(|name| {
+            let is_name = !name.is_empty() && name.chars().all(in_word);
+            is_name && root.find(Kind::Param, name).is_none()
+        });
+        let mut all: Vec<&str> = named.map_or_else(|| lost.collect(), |name| vec![name]);
+        all.sort_unstable();
+        all.dedup();
+        for name in all {
+            self.uses(name);
         }
     }
 
