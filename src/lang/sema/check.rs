@@ -63,6 +63,8 @@ pub struct Checker<'a> {
     pub named: HashMap<String, usize>,
     /// what stands behind the names of axes in the root file, also of such as cannot be read
     pub texts_of_axes: OnceCell<HashMap<&'a str, Vec<&'a str>>>,
+    /// what params without a unit are compared with
+    pub(super) params_met: Vec<super::params_met::Met>,
     /// how deep the expression is that is being looked at, those of the metrics in it included
     pub depth: usize,
 }
@@ -98,6 +100,7 @@ pub fn check_program(modules: &Modules, sink: &mut Sink) -> Program {
         steps_named: Vec::new(),
         named: HashMap::default(),
         texts_of_axes: OnceCell::new(),
+        params_met: Vec::new(),
         depth: 0,
     };
     checker.run()

@@ -389,6 +389,7 @@ impl Checker<'_> {
 
     fn same_dimension(&mut self, op: BinaryOp, l: (&ast::Expr, Dim), r: (&ast::Expr, Dim)) -> Option<()> {
         if l.1 == r.1 {
+            self.param_fits(l.0, r.0);
             return Some(());
         }
         self.dimensions(op, l, r);

@@ -27,6 +27,7 @@ impl Checker<'_> {
         self.searched_for_want_of_a_range();
         self.inserted_once_more();
         self.inserted_wrongly();
+        self.params_right_elsewhere();
         self.params_of_a_wrong_kind();
         self.names_of_nobody();
         self.releases_of_nobody();

@@ -54,6 +54,7 @@ mod once;
 mod orphans;
 mod own_flags;
 mod params;
+mod params_met;
 mod parents;
 mod perhaps_used;
 mod picks;

@@ -103,13 +103,14 @@ impl Checker<'_> {
         let Some(name) = named_in(plain.0).filter(|_| plain.1 == Dim::PLAIN && other.1 != Dim::PLAIN) else {
             return false;
         };
-        let at = self.modules.home(plain.0.span).find(Kind::Param, name);
-        let Some(Item::Param(Param { value: Literal::Number(n), .. })) = at.map(|at| self.modules.item(at))
-        else {
-            return false;
-        };
+        let modules = self.modules;
+        let Some(param) = modules.home(plain.0.span).find(Kind::Param, name) else { return false };
+        let Item::Param(Param { value: Literal::Number(n), .. }) = modules.item(param) else { return false };
         if !n.unit.is_empty() {
             return false;
+        }
+        if op.is_comparison() {
+            self.param_misfits(param, op, plain.0, other);
         }
         // told of a comparison, where one tells which unit; else of what it meets first
         let told = |d: &Diagnostic| d.code == Code::MissingUnit && d.span == n.span;
