@@ -101,3 +101,18 @@ pub(super) fn only(help: impl Into<String>) -> Hint {
 pub(super) fn mend(help: impl Into<String>, at: Range<usize>, right: impl Into<String>) -> Hint {
     Hint { help: help.into(), edit: Some((at, right.into())) }
 }
+
+/// How long the rest of a value is behind a param that it inserts: up to a space, a quote, a comma or a bracket. Another param is part of it.
+pub(super) fn goes_on(text: &str) -> usize {
+    let is_name = |n: &str| n.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+    let mut at = 0;
+    while let Some(c) = text[at..].chars().next() {
+        let param = text[at..].strip_prefix('{').and_then(|t| t.split_once('}'));
+        at += match param.filter(|(name, _)| !name.is_empty() && is_name(name)) {
+            Some((name, _)) => name.len() + 2,
+            None if c.is_whitespace() || "\"',[](){}".contains(c) => break,
+            None => c.len_utf8(),
+        };
+    }
+    at
+}

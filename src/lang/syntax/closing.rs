@@ -284,7 +284,11 @@ impl<'a> Place<'a> {
         let close = other.into_iter().chain(close);
         // what separates things is hardly part of a text
         let separates = |p: &usize| self.text[*p..self.at].contains([',', ':', '{', '=', '[']);
-        let before = || self.starts().chain(self.ends()).filter(|p| *p < self.at);
+        // and none ends with a blank: `"Q-{size}-FP8 because "why"`
+        let ends_one = |p: usize| lexical::unclosed_text(&self.text[self.line.start..p]).is_some();
+        let blank = |p: usize| self.text[..p].ends_with([' ', '\t']);
+        let fits = move |p: &usize| !ends_one(*p) || apart(p) && !blank(*p);
+        let before = || self.starts().chain(self.ends()).filter(|p| *p < self.at).filter(fits);
         let plain = before().filter(|p| !separates(p));
         let rest = plain.chain(before().filter(separates)).map(|p| insert(p, "\""));
         if library {

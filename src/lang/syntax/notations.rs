@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::at::{At, mend, number_at_end, only};
+use super::at::{At, goes_on, mend, number_at_end, only};
 use super::hints::{Hint, TEXT, is_condition};
 use crate::lang::units;
 
@@ -98,14 +98,15 @@ impl At<'_> {
         plain.then(|| mend(help, open..self.token.start + behind.len() + 1, right))
     }
 
-    /// `model {who}`
+    /// `model {who}`, `model {who}/m`
     fn inserted(&self) -> Option<Hint> {
         let (name, _) = self.after.split_once('}').filter(|_| self.word == "{" && self.is(TEXT))?;
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         let param = !name.is_empty() && name.chars().all(plain) && self.before.ends_with(char::is_alphabetic);
         param.then(|| {
-            let right = format!("\"{{{name}}}\"");
-            let place = self.token.start..self.token.end + name.len() + 1;
+            let behind = self.token.end + name.len() + 1;
+            let place = self.token.start..behind + goes_on(&self.chunk[behind..]);
+            let right = format!("\"{}\"", &self.chunk[place.clone()]);
             mend(format!("a param is inserted into a text: write `{right}`"), place, right)
         })
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::at::goes_on;
 use super::hints::Hint;
 use super::json_slips;
 use super::words::{ATTRIBUTES, TYPES};
@@ -182,15 +183,17 @@ impl Slip<'_> {
         ))
     }
 
-    /// `--max-model-len={ctx}`
+    /// `--max-model-len={ctx}`, `--api-key={who}-x`
     fn param_without_text(&self) -> Option<Hint> {
         let name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         let plain = !self.word.is_empty() && self.word.chars().all(name);
         if !plain || !self.before.ends_with("={") || !self.after().starts_with('}') {
             return None;
         }
-        let fixed = format!("\"{{{}}}\"", self.word);
-        let edit = (self.before.len() - 1..self.token.end + 1, fixed.clone());
+        let behind = self.token.end + 1;
+        let place = self.before.len() - 1..behind + goes_on(&self.chunk[behind..]);
+        let fixed = format!("\"{}\"", &self.chunk[place.clone()]);
+        let edit = (place, fixed.clone());
         Some(hint(format!("a param is inserted into a text: write `{fixed}`"), Some(edit)))
     }
 
