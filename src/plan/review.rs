@@ -272,7 +272,8 @@ impl<'a> Review<'a, '_> {
                 reach.all(review.budget, &mut holds) == Some(true)
             })
         };
-        if self.engines.is_empty() {
+        // of an incumbent that nobody knows, as its baseline is missing, nothing is certain
+        if incumbent.map_or(self.engines.as_slice(), |(_, engines)| engines).is_empty() {
             Verdict::Depends
         } else if is(self, false) {
             Verdict::Never
