@@ -18,9 +18,10 @@ struct Family<'a> {
 
 impl Family<'_> {
     fn reads(&self, name: &str) -> bool {
-        // one that begins with a slip of the prefix was told where it is listed
-        let listed =
-            |n: &Single| n.text == name || begun_rightly(&n.text, self.prefix).as_deref() == Some(name);
+        // one that begins otherwise was told where it is listed, and may be meant
+        let listed = |n: &Single| {
+            n.text == name || !n.text.starts_with(self.prefix) && is_meant(&n.text, name, self.prefix)
+        };
         self.names.iter().any(listed)
     }
 
@@ -163,6 +164,14 @@ fn begun_rightly(name: &str, prefix: &str) -> Option<String> {
         && prefix.ends_with('_')
         && strsim::damerau_levenshtein(begin, prefix) <= 1;
     slip.then(|| format!("{prefix}{rest}"))
+}
+
+/// Whether a listed name that does not begin with the prefix may stand for one that does: `TWO`, `F_TWO` or `ETWO` for `E_TWO`.
+fn is_meant(listed: &str, name: &str, prefix: &str) -> bool {
+    let rest = name.strip_prefix(prefix).filter(|rest| !rest.is_empty());
+    let ends =
+        |rest: &str| listed.strip_suffix(rest).is_some_and(|begin| begin.is_empty() || begin.ends_with('_'));
+    rest.is_some_and(ends) || !nearest(listed, [name]).is_empty()
 }
 
 /// Levels of engines that derive from each other, in real files two or three.
