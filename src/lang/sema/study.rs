@@ -55,6 +55,8 @@ impl Checker<'_> {
         implied_success(&mut study);
         self.missing(decl, &study);
         let stated = baseline.is_some();
+        // which of two is the baseline, nobody knows
+        let doubled = has_two_baselines(decl);
         if let Some(name) = baseline.is_none().then(|| self.unread_baseline(decl)).flatten() {
             study.baseline.clone_from(&name.value);
             baseline = Some(name);
@@ -62,11 +64,12 @@ impl Checker<'_> {
         let engine = baseline.and_then(|name| {
             let engine = self.engine_named(0, &name)?;
             // what could not be read may be its version
-            if stated {
+            if stated && !doubled {
                 self.needs_version(&engine, name.span);
             }
             Some(engine)
         });
+        let engine = engine.filter(|_| !doubled);
         if engine.is_none() {
             study.baseline.clear();
         }
@@ -382,6 +385,16 @@ pub(super) fn is_budget(b: &ast::Budget) -> bool {
         Some(_) => dim == Dim::PLAIN,
         None => dim == Dim::TIME || dim == Dim::MONEY,
     })
+}
+
+/// Whether two lines of a study name different engines as its baseline.
+fn has_two_baselines(decl: &ast::Study) -> bool {
+    let mut named = decl
+        .lines
+        .iter()
+        .filter_map(|l| if let Line::Baseline(name) = &l.kind { Some(&name.value) } else { None });
+    let first = named.next();
+    named.any(|other| Some(other) != first)
 }
 
 /// Requests must succeed, unless a study says otherwise.
