@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::heads;
 use super::hints::Hint;
 
 /// The remedy for a token (of the chunk, a place in it) that is another format's.
@@ -197,7 +198,9 @@ impl Place<'_> {
         }
         let (head, parent) = self.before.split_once('=')?;
         let titled = self.word.len() > 1 && self.word.starts_with('"') && !head.contains('"');
-        titled.then(|| {
+        // `engine v = "vllm" {` names what it derives from
+        let is_parent = parent.trim().is_empty() && heads::is_quoted_parent(keyword, self.word, self.after());
+        (titled && !is_parent).then(|| {
             let right = format!("{} {} = {}", head.trim_end(), self.word, parent.trim());
             let right = right.trim_end().to_owned();
             // what it derives from may stand behind the title

@@ -85,7 +85,12 @@ pub(super) fn meant(
     broken: &mut Vec<String>,
 ) -> Option<(String, usize)> {
     let keyword = first_word(text);
-    let (head, brace) = head(text)?;
+    let (mut head, brace) = head(text)?;
+    // a name in quotes that nothing has may be a title
+    let quoted = |base: &str| text[..base.as_ptr() as usize - text.as_ptr() as usize].ends_with('"');
+    if head.base.is_some_and(|base| quoted(base) && !is_named_twice(file, base)) {
+        (head.base, head.unsure) = (None, true);
+    }
     if !(at..=at + brace).contains(&(told.start as usize)) {
         return None;
     }
@@ -128,6 +133,32 @@ pub(super) fn meant(
     let right = if text[..brace].is_ascii() { format!("{:brace$}", right.trim_end()) } else { right };
     let base = (at + brace).checked_sub(right.len())?;
     Some((format!("{right}{}", &text[brace..]), base))
+}
+
+fn is_quoted_name(text: &str) -> bool {
+    let inner = text.trim_matches('"');
+    text.len() == inner.len() + 2 && spelled(inner).as_deref() == Some(inner)
+}
+
+/// Whether a file has a word more than once: where it is used and, as far as one can tell, where it is declared or imported.
+fn is_named_twice(file: &str, word: &str) -> bool {
+    file.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|w| *w == word).nth(1).is_some()
+}
+
+/// Whether the sign between the name of an engine or a profile and the rest of its text stands before what it derives from, in quotes.
+pub(super) fn derives_from_a_text(file: &str, before: &str, behind: &str) -> bool {
+    let Some(brace) = behind.find('{') else { return false };
+    let (text, block) = (behind[..brace].trim(), &behind[brace..]);
+    before.split_whitespace().count() == 2
+        && is_quoted_parent(first_word(before), text, block)
+        && is_named_twice(file, text.trim_matches('"'))
+}
+
+/// `engine v = "vllm" {`: whether a text behind the sign is what it derives from. A block that says all itself has a title there.
+pub(super) fn is_quoted_parent(keyword: &str, text: &str, behind: &str) -> bool {
+    let block = behind.trim_start();
+    let derives = matches!(keyword, "engine" | "profile") && block.starts_with('{');
+    derives && is_quoted_name(text) && !states_own(keyword, block)
 }
 
 /// Whether the block of an engine or a profile says itself what it would derive from another: how the server is started, what is asked.
@@ -246,6 +277,10 @@ fn head(text: &str) -> Option<(Head<'_>, usize)> {
                 }
                 brace = Some(start);
                 break;
+            }
+            // `engine v = "vllm" {`
+            Piece::Text(end) if behind == "=" && head.base.is_none() && is_quoted_name(&line[start..end]) => {
+                (head.base, behind, at) = (Some(&line[start + 1..end - 1]), "base", end);
             }
             Piece::Text(end) => {
                 more |= head.title.is_some() || behind == "from";
