@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::heads;
 use super::hints::Hint;
+use super::quoted_parents::is_quoted_parent;
 
 /// The remedy for a token (of the chunk, a place in it) that is another format's.
 pub fn borrowed(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
@@ -199,7 +199,7 @@ impl Place<'_> {
         let (head, parent) = self.before.split_once('=')?;
         let titled = self.word.len() > 1 && self.word.starts_with('"') && !head.contains('"');
         // `engine v = "vllm" {` names what it derives from
-        let is_parent = parent.trim().is_empty() && heads::is_quoted_parent(keyword, self.word, self.after());
+        let is_parent = parent.trim().is_empty() && is_quoted_parent(keyword, self.word, self.after());
         (titled && !is_parent).then(|| {
             let right = format!("{} {} = {}", head.trim_end(), self.word, parent.trim());
             let right = right.trim_end().to_owned();

@@ -6,6 +6,7 @@ use super::blocks::first_word;
 use super::imports::A_STEP;
 use super::lexical::{Piece, Scanner};
 use super::names;
+use super::quoted_parents::{is_named_twice, is_quoted_name};
 use super::quotes::closing;
 use super::rename::is_declared;
 use super::reread::reread_within;
@@ -87,7 +88,7 @@ pub(super) fn meant(
     let keyword = first_word(text);
     let (mut head, brace) = head(text)?;
     // a name in quotes that nothing has may be a title
-    let quoted = |base: &str| text[..base.as_ptr() as usize - text.as_ptr() as usize].ends_with('"');
+    let quoted = |base: &str| text[..brace].contains(&format!("\"{base}\""));
     if head.base.is_some_and(|base| quoted(base) && !is_named_twice(file, base)) {
         (head.base, head.unsure) = (None, true);
     }
@@ -135,34 +136,8 @@ pub(super) fn meant(
     Some((format!("{right}{}", &text[brace..]), base))
 }
 
-fn is_quoted_name(text: &str) -> bool {
-    let inner = text.trim_matches('"');
-    text.len() == inner.len() + 2 && spelled(inner).as_deref() == Some(inner)
-}
-
-/// Whether a file has a word more than once: where it is used and, as far as one can tell, where it is declared or imported.
-fn is_named_twice(file: &str, word: &str) -> bool {
-    file.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|w| *w == word).nth(1).is_some()
-}
-
-/// Whether the sign between the name of an engine or a profile and the rest of its text stands before what it derives from, in quotes.
-pub(super) fn derives_from_a_text(file: &str, before: &str, behind: &str) -> bool {
-    let Some(brace) = behind.find('{') else { return false };
-    let (text, block) = (behind[..brace].trim(), &behind[brace..]);
-    before.split_whitespace().count() == 2
-        && is_quoted_parent(first_word(before), text, block)
-        && is_named_twice(file, text.trim_matches('"'))
-}
-
-/// `engine v = "vllm" {`: whether a text behind the sign is what it derives from. A block that says all itself has a title there.
-pub(super) fn is_quoted_parent(keyword: &str, text: &str, behind: &str) -> bool {
-    let block = behind.trim_start();
-    let derives = matches!(keyword, "engine" | "profile") && block.starts_with('{');
-    derives && is_quoted_name(text) && !states_own(keyword, block)
-}
-
 /// Whether the block of an engine or a profile says itself what it would derive from another: how the server is started, what is asked.
-fn states_own(keyword: &str, block: &str) -> bool {
+pub(super) fn states_own(keyword: &str, block: &str) -> bool {
     let own = match keyword {
         "engine" => "serve",
         "profile" => "data",
@@ -381,7 +356,7 @@ fn junk(line: &str) -> Option<usize> {
 }
 
 /// A name as it should be written.
-fn spelled(word: &str) -> Option<String> {
+pub(super) fn spelled(word: &str) -> Option<String> {
     let snake = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let name = word.to_ascii_lowercase().replace(['-', '.'], "_");
     let right = name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(snake);

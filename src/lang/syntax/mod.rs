@@ -60,6 +60,7 @@ mod parts;
 mod pasted;
 mod phrases;
 mod points;
+mod quoted_parents;
 mod quotes;
 mod reasons;
 mod recover;

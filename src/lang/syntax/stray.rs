@@ -18,7 +18,7 @@ use super::recover::declared_name;
 use super::surplus::{Stray, as_alternatives};
 use super::tokens::{SEPARATORS, Token, tokens};
 use super::twice::lines;
-use super::{flags_taken_away, heads, torn_texts, words};
+use super::{flags_taken_away, quoted_parents, torn_texts, words};
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
@@ -267,7 +267,7 @@ impl Declaration<'_> {
                 || is_between_changes(before, written, behind)
                 || lacks_operand(before, written, behind)
                 || written == "," && separates_from_nothing(before, behind)
-                || written == "=" && heads::derives_from_a_text(self.file, before, behind)
+                || written == "=" && quoted_parents::derives_from_a_text(self.file, before, behind)
                 // `:=` is one sign, and stands for `=`
                 || written == ":" && behind.starts_with('=')
             {
