@@ -287,6 +287,7 @@ fn parse_ip(hex: &str) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::vigil::tests::eventually;
     use super::*;
 
     #[test]
@@ -317,7 +318,8 @@ mod tests {
         // and so it is when it stands in a container of ours
         assert_eq!(owner(address, i32::MAX, &[me]), Owner::Tree);
         drop(listener);
-        assert!(is_given_up(|| owner(address, me, &[])));
+        // a process that another test starts holds all sockets until it is its own program
+        eventually("nobody holds it", || owner(address, me, &[]) == Owner::Unknown);
     }
 
     #[test]
@@ -333,16 +335,8 @@ mod tests {
         assert!(matches!(holder(&ends, me, &[]), Owner::Stranger { pid, .. } if pid == me));
         assert_eq!(holder(&ends, std::os::unix::process::parent_id() as i32, &[]), Owner::Tree);
         drop(accepted);
-        assert!(is_given_up(|| holder(&ends, me, &[])));
-    }
-
-    /// Whether nobody holds a socket in the end: a child that another test forks has all files of this process until it becomes its program.
-    fn is_given_up(holder: impl Fn() -> Owner) -> bool {
-        let mut looks = (0..500).map(|_| {
-            std::thread::sleep(Duration::from_millis(10));
-            holder()
-        });
-        looks.any(|owner| owner == Owner::Unknown)
+        // a process that another test starts holds all sockets until it is its own program
+        eventually("nobody holds it", || holder(&ends, me, &[]) == Owner::Unknown);
     }
 
     #[test]

@@ -96,7 +96,7 @@ impl Eyes {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::net::{TcpListener, TcpStream};
 
     use super::*;
@@ -133,7 +133,7 @@ mod tests {
         });
     }
 
-    fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    pub(in super::super) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
         let until = Instant::now() + Duration::from_secs(10);
         while !holds() {
             assert!(Instant::now() < until, "never seen: {what}");

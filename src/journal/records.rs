@@ -57,6 +57,13 @@ pub struct Traces {
     pub left: Vec<(String, String)>,
 }
 
+impl Traces {
+    /// As they are kept, if there are any.
+    pub(super) fn kept(self) -> Option<Box<Self>> {
+        (self != Self::default()).then(|| Box::new(self))
+    }
+}
+
 impl LaunchRecord {
     pub fn traces(&self) -> &Traces {
         static NONE: Traces = Traces {

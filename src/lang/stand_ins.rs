@@ -114,12 +114,10 @@ fn leaves_open(text: &str, fix: &Diagnostic, next: &str, d: &Diagnostic) -> bool
 /// Whether an axis is this one, or a group that has it among its axes.
 fn is_made_of(text: &str, axis: &str, of: &str, deepest: usize) -> bool {
     let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
-    let body = |line: &str| {
-        let (name, body) = line.strip_prefix("axis ")?.split_once('=')?;
-        (name.split(word).find(|w| !w.is_empty()) == Some(axis)).then(|| body.to_owned())
-    };
+    let mut declared = text.lines().filter_map(|line| line.strip_prefix("axis ")?.split_once('='));
+    let body = declared.find(|(name, _)| name.split(word).find(|w| !w.is_empty()) == Some(axis));
     // a group stands on one line, and a list of values names no axis
-    let body = text.lines().find_map(body).filter(|body| deepest > 0 && !body.contains(['[', '{']));
+    let body = body.map(|(_, body)| body).filter(|body| deepest > 0 && !body.contains(['[', '{']));
     axis == of
         || body.is_some_and(|body| {
             body.split(word).any(|w| w != axis && !w.is_empty() && is_made_of(text, w, of, deepest - 1))

@@ -227,8 +227,7 @@ impl History {
             simulated: self.sessions.last().is_some_and(|s| s.simulated),
             container: l.container.map(Box::new),
             check: l.check,
-            traces: (!l.found.is_empty())
-                .then(|| Box::new(Traces { found: l.found.into_iter().collect(), ..Traces::default() })),
+            traces: Traces { found: l.found.into_iter().collect(), ..Traces::default() }.kept(),
             slot: l.slot.map(|s| s.number),
             nonce: l.nonce.into(),
             begun: (self.session, self.session_s),
@@ -270,8 +269,7 @@ impl History {
             let found = l.traces.take().map(|traces| traces.found).unwrap_or_default();
             let (changed, appeared, came, made) = (ended.changed, ended.appeared, ended.came, ended.made);
             let left = ended.left.into_iter().collect();
-            let traces = Traces { changed, appeared, came, made, found, left };
-            l.traces = (traces != Traces::default()).then(|| Box::new(traces));
+            l.traces = Traces { changed, appeared, came, made, found, left }.kept();
         }
         self.close(&ended.launch);
     }

@@ -7,7 +7,7 @@ use super::modules::Modules;
 use super::odd::{MOST_LETTERS, Missing, Words};
 use super::scope::{Kind, declared};
 use crate::lang::codes::Code;
-use crate::lang::diag::{About, Diagnostic, Edit, differ_in_a_part, same_digits};
+use crate::lang::diag::{About, Diagnostic, Edit, differ_in_a_part, same_digits, sort};
 use crate::lang::source::Span;
 use crate::lang::syntax::ast::{Item, Literal, Param};
 use crate::lang::units::{self, Dim};
@@ -36,21 +36,19 @@ pub(super) fn called_alike(found: &mut Vec<Diagnostic>, modules: &Modules, words
             !of_use
         });
         let told = found.iter_mut().find(|d| d.about == About::Second(kind) && d.span == at);
-        if let (Some(d), Some(other), Some(true)) = (told, mixed, meant) {
+        let Some(d) = told else { continue };
+        if let (Some(other), Some(true)) = (mixed, meant) {
             first_is_meant(d, (kind, other), (first, m.first), name);
-            crate::lang::diag::sort(found);
+            sort(found);
             continue;
         }
-        let told = found.iter_mut().find(|d| d.about == About::Second(kind) && d.span == at);
-        if let Some(d) = told {
-            d.related.push((m.first, "used here".to_owned()));
-            let is_second = mixed.map_or_else(|| pair.is_of_second(&name), |_| meant.is_some());
-            let certain = is_second && m.code != Code::UnknownParam && !m.in_library();
-            let which = if certain { "this one" } else { "one of the two" };
-            d.help = Some(format!("`{name}` is used and declared nowhere: call {which} `{name}`?"));
-            if certain {
-                d.edits.push(Edit { span: at, text: name });
-            }
+        d.related.push((m.first, "used here".to_owned()));
+        let is_second = mixed.map_or_else(|| pair.is_of_second(&name), |_| meant.is_some());
+        let certain = is_second && m.code != Code::UnknownParam && !m.in_library();
+        let which = if certain { "this one" } else { "one of the two" };
+        d.help = Some(format!("`{name}` is used and declared nowhere: call {which} `{name}`?"));
+        if certain {
+            d.edits.push(Edit { span: at, text: name });
         }
     }
     steps_called_alike(found, modules);

@@ -159,7 +159,7 @@ fn varied_alone(file: &str) -> Option<&str> {
     unknown.all(|other| other == name).then_some(name)
 }
 
-fn reads(rule: Rule, text: &str) -> bool {
+pub(super) fn reads(rule: Rule, text: &str) -> bool {
     Grammar::parse(rule, text).is_ok()
 }
 

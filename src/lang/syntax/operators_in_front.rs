@@ -3,12 +3,10 @@
 
 use std::ops::Range;
 
-use pest::Parser;
-
 use super::blocks::{Block, first_word};
-use super::grammar::{Grammar, Rule};
+use super::grammar::Rule;
 use super::habits::{LEADING_OPERATORS, behind_its_operator};
-use super::joins::{MOST_LINES, plain};
+use super::joins::{MOST_LINES, plain, reads};
 use super::lexical::{Piece, Scanner};
 use super::nesting::code;
 use super::twice::lines;
@@ -74,10 +72,6 @@ fn goes_on(text: &str, block: Option<Block>, above: &[Range<usize>], operator: &
         let half = plain(half[opened..].trim());
         reads(rule, &half) && reads(rule, &format!("{half} {sign} x"))
     })
-}
-
-fn reads(rule: Rule, text: &str) -> bool {
-    Grammar::parse(rule, text).is_ok()
 }
 
 /// The brace that is open at the end of a text.
