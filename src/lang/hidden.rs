@@ -15,7 +15,9 @@ use super::effort::Effort;
 use super::fix::{apart, fix_of};
 use super::numbering::Numbering;
 use super::renamed::Renamed;
-use super::retold::{forget_doubts_of_wrong_conditions, goes_with_its_space, tell_once, was_guessed};
+use super::retold::{
+    forget_doubts_of_wrong_conditions, goes_with_its_sign, goes_with_its_space, tell_once, was_guessed,
+};
 use super::sema::scope::Kind;
 use super::source::Span;
 use super::stand_ins::in_any_case;
@@ -108,6 +110,7 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
             };
             found.retain(|o| !sets_itself(o));
             let follows = goes_with_its_space(text, found, &d)
+                || goes_with_its_sign(text, found, &d)
                 || d.code == Code::Unused && was_guessed(found, &d, text);
             if follows || !told.insert((d.code, d.span)) {
                 continue;

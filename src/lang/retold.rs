@@ -65,6 +65,27 @@ pub(super) fn goes_with_its_space(text: &str, found: &mut [Diagnostic], d: &Diag
     true
 }
 
+/// `when --quantization=fp8`, as a launch has it: sign and quotes are one slip.
+pub(super) fn goes_with_its_sign(text: &str, found: &mut [Diagnostic], d: &Diagnostic) -> bool {
+    let [quoted] = d.edits.as_slice() else { return false };
+    let is_sign = |o: &&mut Diagnostic| {
+        let [sign] = o.edits.as_slice() else { return false };
+        sign.text == "==" && o.span == sign.span && o.span.end == d.span.start && o.span.file == d.span.file
+    };
+    if d.code != Code::UnknownMetric || quoted.span != d.span || !quoted.text.starts_with('"') {
+        return false;
+    }
+    let Some(sign) = found.iter_mut().find(is_sign) else { return false };
+    let flag = sign.span.before_in(text).rsplit([' ', '\t', '(', '\n']).next().unwrap_or_default();
+    if !flag.starts_with('-') {
+        return false;
+    }
+    sign.help = Some(format!("a flag is compared as anything is: write `{flag} == {}`", quoted.text));
+    let span = Span { end: d.span.end, ..sign.span };
+    sign.edits = vec![Edit { span, text: format!(" == {}", quoted.text) }];
+    true
+}
+
 /// Whether that something is declared in a line is a guess: `let x = 1`.
 pub(super) fn was_guessed(found: &[Diagnostic], d: &Diagnostic, text: &str) -> bool {
     let line = d.span.line_in(text);

@@ -39,11 +39,14 @@ impl Checker<'_> {
             self.plausible(r, right);
             return;
         }
-        if measured_alone(left).is_some_and(|m| measured_alone(right) == Some(m)) {
+        let (one, other) = (scaled(left).0, scaled(right).0);
+        if one == other && measures(one) && !one.compares() {
             return self.with_itself(written, r);
         }
-        if let Some((owned, factor)) = times_its_own(left, right).or_else(|| times_its_own(right, left)) {
-            return self.out_of_proportion(written, owned, factor);
+        for (one, other, at) in [(left, right, l), (right, left, r)] {
+            if let Some(factor) = times_its_own(one, other) {
+                return self.out_of_proportion(written, one, at, factor);
+            }
         }
         if let Some((name, low, high)) = in_order(left, right) {
             return self
@@ -114,7 +117,11 @@ impl Checker<'_> {
     }
 
     /// `total_tps < -0.5 * best.total_tps`, `success_rate < 99 * best.success_rate`: so far apart no two results are.
-    fn out_of_proportion(&mut self, written: &ast::Expr, name: &str, factor: f64) {
+    fn out_of_proportion(&mut self, written: &ast::Expr, own: &Expr, at: &ast::Expr, factor: f64) {
+        let name = match own {
+            Expr::Metric { name, .. } => name,
+            _ => self.modules.slice(at.span),
+        };
         let message = format!("no {name} is compared well with {factor} times that of another result");
         let d =
             Diagnostic::new(Code::Implausible, written.span, message).label("settled before it is measured");
@@ -139,18 +146,56 @@ impl Checker<'_> {
     }
 }
 
-/// A metric, and the factor by which it stands on the other side as that of another result, where it is out of all proportion.
-fn times_its_own<'a>(one: &'a Expr, other: &Expr) -> Option<(&'a str, f64)> {
-    let Expr::Metric { of: Owner::Own, name, stat } = one else { return None };
-    let Expr::Binary { op: BinaryOp::Mul, left, right } = other else { return None };
-    let (factor, metric) = match (&**left, &**right) {
-        (Expr::Number(n), metric) | (metric, Expr::Number(n)) => (*n, metric),
-        _ => return None,
-    };
-    let Expr::Metric { of, name: of_other, stat: as_other } = metric else { return None };
-    let is_same = *of != Owner::Own && name == of_other && stat == as_other;
-    let most = if name == "success_rate" { 2.0 } else { 20.0 };
-    (is_same && (factor < 0.0 || factor > most)).then_some((name.as_str(), factor))
+/// The factor by which what one side measures stands on the other as that of another result, where it is out of all proportion.
+fn times_its_own(one: &Expr, other: &Expr) -> Option<f64> {
+    let (own, by) = scaled(one);
+    let (others, times) = scaled(other);
+    let is_same = measures(own) && is_of_another(own, others);
+    let is_success = matches!(own, Expr::Metric { name, .. } if name == "success_rate");
+    let most = if is_success { 2.0 } else { 20.0 };
+    let factor = times / by;
+    (is_same && (factor < 0.0 || factor > most)).then_some(factor)
+}
+
+/// What stands times and over numbers, and what these make.
+fn scaled(e: &Expr) -> (&Expr, f64) {
+    let Expr::Binary { op, left, right } = e else { return (e, 1.0) };
+    match (op, &**left, &**right) {
+        (BinaryOp::Mul, Expr::Number(n), one) | (BinaryOp::Mul, one, Expr::Number(n)) => {
+            let (what, factor) = scaled(one);
+            (what, factor * n)
+        }
+        (BinaryOp::Div, one, Expr::Number(n)) => {
+            let (what, factor) = scaled(one);
+            (what, factor / n)
+        }
+        _ => (e, 1.0),
+    }
+}
+
+/// Whether the second reads of another result what the first reads of its own.
+fn is_of_another(own: &Expr, other: &Expr) -> bool {
+    match (own, other) {
+        (
+            Expr::Metric { of: Owner::Own, name, stat },
+            Expr::Metric { of, name: of_other, stat: as_other },
+        ) => *of != Owner::Own && name == of_other && stat == as_other,
+        (Expr::Gpus { of: Owner::Own }, Expr::Gpus { of }) => *of != Owner::Own,
+        (Expr::Binary { op, left, right }, Expr::Binary { op: as_op, left: l, right: r }) => {
+            op == as_op && is_of_another(left, l) && is_of_another(right, r)
+        }
+        (Expr::Number(n), Expr::Number(m)) => n == m,
+        _ => false,
+    }
+}
+
+/// Whether it is measured, of the configuration itself.
+fn measures(e: &Expr) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| {
+        found |= matches!(e, Expr::Metric { of: Owner::Own, .. } | Expr::Goodput { of: Owner::Own, .. })
+    });
+    found
 }
 
 /// A distribution and two of its statistics, of which the second one is never below the first, whichever stands where.
@@ -166,16 +211,4 @@ fn in_order<'a>(left: &'a Expr, right: &Expr) -> Option<(&'a str, &'static str, 
     let place = |stat: &Stat| RISING.iter().position(|s| s == stat);
     let (l, r) = (place(l)?, place(r)?);
     (name == other && l != r).then(|| (name.as_str(), RISING[l.min(r)].name(), RISING[l.max(r)].name()))
-}
-
-/// The one thing that an expression measures of a configuration, times or over a number.
-fn measured_alone(e: &Expr) -> Option<&Expr> {
-    match e {
-        Expr::Metric { of: Owner::Own, .. } | Expr::Goodput { of: Owner::Own, .. } => Some(e),
-        Expr::Binary { op: BinaryOp::Mul | BinaryOp::Div, left, right } => match (&**left, &**right) {
-            (Expr::Number(_), one) | (one, Expr::Number(_)) => measured_alone(one),
-            _ => None,
-        },
-        _ => None,
-    }
 }

@@ -11,6 +11,7 @@ use crate::lang::units;
 pub fn notation(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {
     let at = At::new(chunk, token, word, expected);
     at.comment()
+        .or_else(|| at.subscript())
         .or_else(|| at.quotient())
         .or_else(|| at.unit_after_a_gap())
         .or_else(|| at.cards())
@@ -23,7 +24,31 @@ pub fn notation(chunk: &str, token: &Range<usize>, word: &str, expected: &[Strin
         .or_else(|| at.requests_of_a_rule())
 }
 
+/// `--speculative-config['method']=mtp`, `--config["a"]["b"]=1`: the brackets that begin at a place, the keys as they are written here,
+/// and what to say of them.
+pub(super) fn subscripts(chunk: &str, at: usize) -> Option<(Range<usize>, String, String)> {
+    let flag = chunk[..at].rsplit([' ', '\t', '\n']).next()?;
+    let (brackets, _) = chunk[at..].lines().next()?.split_once("]=")?;
+    if !flag.starts_with("--") || flag.contains('=') {
+        return None;
+    }
+    let keys = brackets.strip_prefix('[')?.split("][").map(|key| key.trim_matches(['"', '\'']));
+    let plain = |key: &&str| !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let (keys, others): (Vec<&str>, Vec<&str>) = keys.partition(plain);
+    others.is_empty().then(|| {
+        let path = format!(".{}", keys.join("."));
+        let help = format!("a key of a JSON flag stands behind a dot: write `{flag}{path}=…`");
+        (at..at + brackets.len() + 1, path, help)
+    })
+}
+
 impl At<'_> {
+    /// `--config["a"]["b"]=1`
+    fn subscript(&self) -> Option<Hint> {
+        let (at, path, help) = subscripts(self.chunk, self.token.start)?;
+        Some(mend(help, at, path))
+    }
+
     /// The line from the token on, as far as it is written.
     fn line(&self) -> &str {
         self.chunk[self.token.start..].lines().next().unwrap_or_default()

@@ -1,12 +1,19 @@
 //! Quotes that begin no string here: single ones, those of a word processor, and those of Python's dictionaries.
 
 use super::lexical::{Piece, Scanner};
+use super::notations::subscripts;
 use super::words;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Sink};
 use crate::lang::source::{FileId, Span};
 
 pub fn single(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Diagnostic {
+    let bracket = at.checked_sub(1).filter(|n| chunk.as_bytes()[*n] == b'[');
+    if let Some((place, path, help)) = bracket.and_then(|n| subscripts(chunk, n)) {
+        let at = span(place.start, place.end);
+        let d = Diagnostic::new(Code::SingleQuotes, at, "a key is written in single quotes and brackets");
+        return d.label("a key of a JSON flag").help(help).edit(at, path);
+    }
     if let Some((start, end, json)) = dictionary(chunk, at) {
         let d = Diagnostic::new(Code::SingleQuotes, span(start, end), "JSON is written with single quotes");
         let d = d.label("JSON takes double quotes");
