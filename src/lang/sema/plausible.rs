@@ -184,7 +184,7 @@ fn is_of_another(own: &Expr, other: &Expr) -> bool {
         (Expr::Binary { op, left, right }, Expr::Binary { op: as_op, left: l, right: r }) => {
             op == as_op && is_of_another(left, l) && is_of_another(right, r)
         }
-        (Expr::Number(n), Expr::Number(m)) => n == m,
+        (Expr::Number(n), Expr::Number(m)) => n.total_cmp(m).is_eq(),
         _ => false,
     }
 }
@@ -193,7 +193,7 @@ fn is_of_another(own: &Expr, other: &Expr) -> bool {
 fn measures(e: &Expr) -> bool {
     let mut found = false;
     e.walk(&mut |e| {
-        found |= matches!(e, Expr::Metric { of: Owner::Own, .. } | Expr::Goodput { of: Owner::Own, .. })
+        found |= matches!(e, Expr::Metric { of: Owner::Own, .. } | Expr::Goodput { of: Owner::Own, .. });
     });
     found
 }
