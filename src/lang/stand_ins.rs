@@ -5,7 +5,7 @@ mod ways;
 
 use super::changes::{Step, is_here, mended};
 use super::codes::Code;
-use super::diag::{About, Diagnostic};
+use super::diag::{About, Diagnostic, Edit};
 use super::effort::Effort;
 use super::fix::apart;
 use super::hidden::{fresh, in_place, touches, word_at};
@@ -55,7 +55,11 @@ fn each_way(text: &str, found: &[Diagnostic], open: &[Option<Ways>], effort: &Ef
     let most = open.iter().flatten().map(Vec::len).max().unwrap_or_default();
     let mut readings: Vec<(usize, Vec<Diagnostic>)> = Vec::new();
     // what was taken out in the one way that there is may have been what a rule was for
-    let is_sure = open.iter().flatten().all(|ways| ways.len() > 1);
+    let is_meant = |d: &Diagnostic, way: &[Edit]| way.iter().all(|edit| d.suggested.contains(&edit.text));
+    let is_sure = found.iter().zip(open).all(|(d, ways)| match ways.as_deref() {
+        Some([one]) => is_meant(d, one),
+        _ => true,
+    });
     for way in 0..most {
         let there: Vec<Diagnostic> =
             found.iter().zip(open).map(|(d, ways)| with_way(d, ways.as_ref(), way)).collect();
@@ -151,9 +155,24 @@ fn in_all(readings: Vec<(usize, Vec<Diagnostic>)>) -> Vec<Diagnostic> {
         let same = |d: &Diagnostic, t: &Diagnostic| {
             (t.code, t.span) == (d.code, d.span) && (t.message == d.message || d.code == Code::NeverBinds)
         };
-        sure.retain(|d| told.iter().any(|t| same(d, t)));
+        sure.retain_mut(|d| {
+            // where only one part of a rule never holds, it is the part that never does
+            if d.code == Code::NeverFires
+                && let Some(part) = told.iter().find(|t| t.message == d.message && holds(d.span, t.span))
+            {
+                *d = part.clone();
+            }
+            let of_part = |t: &Diagnostic| {
+                d.code == Code::NeverFires && t.message == d.message && holds(t.span, d.span)
+            };
+            told.iter().any(|t| same(d, t) || of_part(t))
+        });
     }
     sure
+}
+
+fn holds(outer: Span, inner: Span) -> bool {
+    outer.file == inner.file && outer.start <= inner.start && inner.end <= outer.end
 }
 
 /// A mistake with the edits of one of its ways, its last one where there are fewer.

@@ -320,7 +320,9 @@ impl Torn {
         let study = program.studies.iter().find(|s| s.steps.iter().any(|of| of.span == step.span));
         study.is_some_and(|study| {
             let upto = study.steps.iter().take_while(|s| s.span.start <= step.span.start);
-            upto.into_iter().any(|s| self.adrift.contains(&s.span))
+            // none of a track starts from what another one makes
+            let may_lead = |s: &Step| step.track.is_none() || s.track.is_none() || s.track == step.track;
+            upto.into_iter().any(|s| may_lead(s) && self.adrift.contains(&s.span))
         })
     }
 

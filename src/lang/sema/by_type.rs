@@ -118,6 +118,9 @@ impl Valued {
                 self.value
             ));
             d.edits.clear();
+        } else if let Some(decimal) = self.decimal_of(takes).filter(|_| listed) {
+            d.help = Some(format!("decimals stand behind a point: write `{decimal}`"));
+            d.edits = vec![Edit { span: self.at, text: decimal }];
         } else if !matches!(takes, Some(Takes::Float { .. }))
             && d.edits.iter().any(|e| whole(e) && as_decimal(e))
         {
@@ -128,5 +131,17 @@ impl Valued {
             ));
             d.edits.clear();
         }
+    }
+
+    /// `0,9` of a share: as two numbers one of them is none that the flag takes, and as one it is.
+    fn decimal_of(&self, takes: Option<&Takes>) -> Option<String> {
+        let Some(Takes::Float { min, max }) = takes else { return None };
+        let takes = |text: &str| {
+            let number: f64 = text.parse().ok()?;
+            Some(min.is_none_or(|min| number >= min) && max.is_none_or(|max| number <= max))
+        };
+        let (whole, decimals) = self.value.split_once(',')?;
+        let decimal = format!("{whole}.{decimals}");
+        (!(takes(whole)? && takes(decimals)?) && takes(&decimal)?).then_some(decimal)
     }
 }

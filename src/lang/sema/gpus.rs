@@ -51,6 +51,7 @@ impl Checker<'_> {
             d = d.related(span, format!("`{}` needs {needed}", engine.name));
             (most, whose) = (most.max(needed), "their");
         }
+        d.suggested = vec![most.to_string()];
         self.sink.push(d.help(format!("write `gpus {most}`, or make {whose} parallel sizes smaller")));
     }
 

@@ -8,6 +8,7 @@ use crate::lang::diag::{About, Diagnostic, Edit};
 use crate::lang::sema::schema::Kind as Takes;
 use crate::lang::sema::scope::Kind;
 use crate::lang::source::{FileId, Span};
+use crate::lang::syntax::{Piece, Scanner};
 
 /// Each way is what it changes.
 pub(super) type Ways = Vec<Vec<Edit>>;
@@ -35,6 +36,7 @@ pub(super) fn may_have(d: &Diagnostic) -> bool {
             | Code::MissingUnit
             | Code::UnknownUnit
             | Code::Unexpected
+            | Code::TooManyGpus
     );
     known && d.is_error() && d.edits.is_empty() && is_here(d.span)
 }
@@ -68,12 +70,14 @@ pub(super) fn ways(text: &str, d: &Diagnostic) -> Option<Ways> {
             Some(d.suggested.iter().map(|meant| vec![put(d.span, meant)]).collect())
         }
         Code::UnknownName if line.starts_with("profile ") => parent(text, d.span),
+        Code::UnknownName if line.starts_with("baseline ") => meant(d),
         Code::UnknownName => base(text, d.span),
         Code::BadFlagValue => two_units(d).or_else(|| listed_value(text, d)),
         Code::Unexpected if aims(line) => two_aims(text, d.span),
         Code::Unexpected => in_a_step(text, d),
         Code::StepEmpty if text[d.span.range()].starts_with("vary ") => vary_twice(text, d.span),
         Code::TrackBorder => start(text, d.span),
+        Code::TooManyGpus => enough_gpus(text, d),
         Code::ListOutsideAxis if line.starts_with("axis ") => one_value(text, d.span),
         Code::MissingInStudy if d.about == About::Lacks(&["baseline"]) => {
             let brace = d.span.range().end + text[d.span.range().end..].find(['{', '\n'])?;
@@ -174,11 +178,60 @@ fn ends(text: &str, at: usize, mut calls: usize) -> usize {
     text.len()
 }
 
-/// A step from nowhere else, and from each engine.
+/// A step from nowhere else, and from each engine; in a track from its own and from each step before it.
 fn base(text: &str, at: Span) -> Option<Ways> {
     let nowhere = start(text, at)?;
-    let engines = each_engine(text, |name| put(at, name))?;
-    Some(engines.into_iter().chain(nowhere).collect())
+    let bases = match opened_around(text, at.range().start).filter(|block| block.starts_with("track ")) {
+        Some(track) => {
+            let steps = track.split("step ").skip(1).filter_map(|s| s.split_whitespace().next());
+            let own = track.split_whitespace().nth(1);
+            // the last one is the step that is asked about
+            let steps: Vec<&str> = own.into_iter().chain(steps).collect();
+            let bases = steps.split_last()?.1.iter().map(|name| vec![put(at, name)]).collect();
+            (steps.len() <= MOST_NAMES).then_some(bases)?
+        }
+        None => each_engine(text, |name| put(at, name))?,
+    };
+    Some(bases.into_iter().chain(nowhere).collect())
+}
+
+/// The innermost block that is open at a place, from its first line up to there.
+fn opened_around(text: &str, at: usize) -> Option<&str> {
+    let mut open = Vec::new();
+    for (i, piece) in Scanner::new(&text[..at]) {
+        match piece {
+            Piece::Open(b'{') => open.push(i),
+            Piece::Close(b'}') => drop(open.pop()),
+            _ => {}
+        }
+    }
+    let brace = open.last()?;
+    let start = text[..*brace].rfind('\n').map_or(0, |n| n + 1);
+    Some(text[start..at].trim_start())
+}
+
+/// The one name that is near to what nothing is called.
+fn meant(d: &Diagnostic) -> Option<Ways> {
+    let [meant] = d.suggested.as_slice() else { return None };
+    Some(vec![vec![put(d.span, meant)]])
+}
+
+/// More GPUs for an engine that is too large; and, where one size of it makes it so, a smaller one.
+fn enough_gpus(text: &str, d: &Diagnostic) -> Option<Ways> {
+    let [needed] = d.suggested.as_slice() else { return None };
+    let number = |at: Span, before: &str| {
+        let (_, rest) = text.get(at.range())?.split_once(before)?;
+        let rest = rest.trim_start();
+        let len = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let start = rest.as_ptr() as usize - text.as_ptr() as usize;
+        (len > 0).then(|| here(start, start + len))
+    };
+    let (line, _) = d.related.first().filter(|(at, _)| is_here(*at))?;
+    let there = number(*line, "gpus")?;
+    let more = vec![put(there, needed)];
+    let sizes = d.related.iter().filter(|(at, _)| is_here(*at)).filter_map(|(at, _)| number(*at, "="));
+    let smaller: Vec<Edit> = sizes.map(|size| put(size, &text[there.range()])).collect();
+    Some(if smaller.len() == 1 { vec![more, smaller] } else { vec![more] })
 }
 
 /// `32K`, which may be `32Ki` or `32k`.

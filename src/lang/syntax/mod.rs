@@ -102,6 +102,7 @@ pub use closing::offer as offer_other_halves;
 pub use elsewhere::told_once as habits_told_once;
 pub(in crate::lang) use heads::UNNAMED;
 pub use imports::{A_STEP, ANY, any_of};
+pub(in crate::lang) use lexical::{Piece, Scanner};
 pub(in crate::lang) use names::parent_of;
 pub use parser::{Parsed, parse};
 pub use points::of_models;

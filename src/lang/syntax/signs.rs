@@ -369,12 +369,6 @@ fn comma(chunk: &str, token: &Range<usize>, before: &str) -> Option<Hint> {
                 "a list stands in square brackets: `{right}`; a number holds no commas: `{number}`"
             )));
         }
-        // `0,9` is a number to some
-        if let Some(decimals) = value.strip_prefix("0,").filter(|d| digits(d)) {
-            return Some(only(format!(
-                "a list stands in square brackets: `{right}`; decimals stand behind a point: `0.{decimals}`"
-            )));
-        }
         let help = format!("a list stands in square brackets: write `{right}`");
         return Some(Hint { help, edit: Some((start..token.end + end, right)) });
     }

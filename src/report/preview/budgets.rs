@@ -31,6 +31,9 @@ pub struct Limit {
     pub fits: Option<bool>,
     #[serde(skip)]
     budget: Budget,
+    /// what was assumed for want of knowing it
+    #[serde(skip)]
+    assumed: Option<String>,
 }
 
 /// What launches that are still to come take, at most.
@@ -59,7 +62,7 @@ impl Account<'_> {
             Budget::Trials(_) => ("trials", Some(ahead.trials as f64)),
         };
         let fits = to_come.map(|n| spent + n <= budget.amount() + 1e-9);
-        Limit { of, unit, allows: budget.amount(), spent, to_come, fits, budget }
+        Limit { of, unit, allows: budget.amount(), spent, to_come, fits, budget, assumed: None }
     }
 }
 
@@ -82,6 +85,10 @@ pub(super) fn limits(m: &Material<'_>, whole: Ahead) -> Vec<Limit> {
         let mine = |other: usize| other == i;
         let name = format!("step {}", step.name);
         out.extend(step.budget.map(|b| account.limit(name, b, spent(b, &mine), ahead(&mine))));
+    }
+    // how many trials there are hangs on no guess
+    for limit in out.iter_mut().filter(|l| l.unit != "trials") {
+        limit.assumed = m.costs().note().map(str::to_owned);
     }
     out
 }
@@ -111,11 +118,13 @@ impl Limit {
         let of = if self.of == "study" { String::new() } else { format!("{}: ", self.of) };
         let spent = if self.spent > 0.0 { format!(", {} spent", amount(self.spent)) } else { String::new() };
         let about = if self.unit == "trials" { "" } else { "about " };
+        let to_come = |n: f64| {
+            let assumed = self.assumed.as_ref().map_or_else(String::new, |what| format!(" ({what})"));
+            format!("{about}{} to come at most{assumed}", amount(n))
+        };
         let rest = match (self.to_come, self.fits) {
-            (Some(n), Some(true)) => format!("{about}{} to come at most, which fits", amount(n)),
-            (Some(n), _) => {
-                format!("{about}{} to come at most: what does not fit will be missing", amount(n))
-            }
+            (Some(n), Some(true)) => format!("{}, which fits", to_come(n)),
+            (Some(n), _) => format!("{}: what does not fit will be missing", to_come(n)),
             (None, _) => "what is to come is not predicted".to_owned(),
         };
         format!("{of}{}{spent}; {rest}", self.budget)
