@@ -197,12 +197,16 @@ fn guess(name: &str, plain: &str) -> (ModelShape, String) {
     (nearest.shape.scaled_to(billions), note)
 }
 
-/// The `<N>` of the first word `<N>b` in a name: 9.0 for `qwen3.5-9b-base`.
+/// The `<N>` of the first word `<N>b` in a name: 9.0 for `qwen3.5-9b-base`; 56.0 for `mixtral-8x7b`, whose experts share some of that.
 fn billions_in(plain: &str) -> Option<f64> {
+    let number = |word: &str| word.parse::<f64>().ok();
     plain
         .split(['-', '_', ' '])
         .filter_map(|word| word.strip_suffix('b'))
-        .filter_map(|number| number.parse::<f64>().ok())
+        .filter_map(|word| match word.split_once('x') {
+            Some((experts, each)) => Some(number(experts)? * number(each)?),
+            None => number(word),
+        })
         .find(|billions| (0.01..=2000.0).contains(billions))
 }
 
@@ -231,7 +235,12 @@ mod tests {
 
     #[test]
     fn unknown_sizes_are_scaled_and_said_so() {
-        for (name, billions) in [("Qwen/Qwen3.5-9B", 9.0), ("x/thing-27b-it", 27.0), ("small_3b", 3.0)] {
+        for (name, billions) in [
+            ("Qwen/Qwen3.5-9B", 9.0),
+            ("x/thing-27b-it", 27.0),
+            ("small_3b", 3.0),
+            ("mistralai/Mixtral-8x7B-Instruct-v0.1", 56.0),
+        ] {
             let model = by_name(name);
             let total = (model.shape.block_parameters() + model.shape.embedding_parameters()) / 1e9;
             assert!(model.note.is_some_and(|note| note.contains("scaled")), "{name}");
