@@ -2,6 +2,7 @@
 //! is no use of a param, a metric, an axis, an engine or a profile that is called so.
 
 use crate::lang::comments::start_of_comment;
+use crate::lang::syntax::Block;
 
 /// What begins a line that gives a name, which stands right behind it.
 const NAMING: [&str; 9] = ["axis", "engine", "metric", "param", "profile", "prune", "site", "step", "study"];
@@ -40,7 +41,19 @@ fn in_plain(line: &str, name: &str) -> usize {
         !before.ends_with(|c| in_word(c) || matches!(c, '-' | '.'))
             && !behind.starts_with(|c| in_word(c) || c == '-')
     });
-    alone.filter(|(before, behind)| !is_given(before, behind) && !is_value(before)).count()
+    let other = |before: &str, behind: &str| {
+        is_given(before, behind) || is_value(before) || is_setting(before, name, behind)
+    };
+    alone.filter(|(before, behind)| !other(before, behind)).count()
+}
+
+/// Whether the word between the two is that of a setting, which begins a line or what stands in a brace: `note "idle at night"`.
+fn is_setting(before: &str, word: &str, behind: &str) -> bool {
+    let begins = before.trim().is_empty() || before.trim_end().ends_with('{');
+    let value = behind.trim_start();
+    let has_value = value.len() < behind.len()
+        && value.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '"' | '-'));
+    begins && has_value && Block::ALL.iter().any(|block| block.settings().1.contains(&word))
 }
 
 /// Whether the word between the two is the name of what the line, or a point in it, declares.
@@ -83,6 +96,8 @@ mod tests {
         ] {
             assert_eq!(count(line, "slow"), 0, "{line}");
         }
+        assert_eq!(count("    note \"at night\"\nstep a { note \"x\" }\nmaximize ttft on note", "note"), 1);
+        assert_eq!(count("requests 900\nrequire failed < 0.1 *\n    requests / 2", "requests"), 1);
     }
 
     #[test]

@@ -18,6 +18,10 @@ pub enum Block {
 }
 
 impl Block {
+    /// Those whose settings the language knows.
+    pub const ALL: [Self; 6] =
+        [Self::Engine, Self::Profile, Self::Study, Self::Track, Self::Step, Self::Site];
+
     pub(super) fn rule(self) -> Rule {
         match self {
             Self::Engine => Rule::only_engine_line,
@@ -46,7 +50,7 @@ impl Block {
     }
 
     /// What the block is called, and the words that begin its lines.
-    pub(super) fn settings(self) -> (&'static str, &'static [&'static str]) {
+    pub fn settings(self) -> (&'static str, &'static [&'static str]) {
         match self {
             Self::Engine => ("an engine", words::ENGINE_SETTINGS),
             Self::Profile => ("a profile", words::PROFILE_SETTINGS),
