@@ -43,6 +43,7 @@ mod lacking;
 mod lapses;
 mod left_out;
 mod lexical;
+mod look_alikes;
 mod loops;
 mod meant_words;
 mod misplaced;

@@ -14,9 +14,9 @@ use super::opened::opened;
 use super::quotes::curly_values;
 use super::unseen::unseen;
 use super::{
-    commented, dashed_points, ends_of_no_step, escapes, foreign_lines, heads, misplaced, mixed,
-    nameless_engines, nesting, operators_in_front, pasted, rename, side_by_side, split_words, stray,
-    torn_objects, torn_texts, twice, words,
+    commented, dashed_points, ends_of_no_step, escapes, foreign_lines, heads, look_alikes,
+    misplaced, mixed, nameless_engines, nesting, operators_in_front, pasted, rename, side_by_side,
+    split_words, stray, torn_objects, torn_texts, twice, words,
 };
 use crate::lang::codes::Code;
 use crate::lang::diag::{Diagnostic, Sink};
@@ -155,6 +155,7 @@ fn read(id: FileId, text: &str, sink: &mut Sink, lost: HashSet<String>) -> Parse
 /// names that stand in what was left out.
 fn put_right(id: FileId, text: &str, closes_too_much: bool, sink: &mut Sink) -> (String, Vec<String>) {
     let (mut right, mut lost) = (text.to_owned(), Vec::new());
+    look_alikes::as_they_look(id, &mut right, sink);
     twice::once(id, &mut right, sink);
     commented::heads(id, &mut right, sink);
     for doubled in Doubled::of_blocks(&right) {
