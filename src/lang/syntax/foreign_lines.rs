@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::brace_words::END;
 use super::lexical::depth;
 use super::twice::{blank, lines};
 use crate::lang::codes::Code;
@@ -81,7 +82,7 @@ fn fences(id: FileId, text: &mut String, sink: &mut Sink) {
 fn ends(id: FileId, text: &mut String, sink: &mut Sink) {
     for line in lines(text) {
         let word = text[line.clone()].trim();
-        if !matches!(word, "end" | "End" | "END") {
+        if !END.contains(&word.to_ascii_lowercase().as_str()) {
             continue;
         }
         let start = line.start + text[line.clone()].find(word).unwrap_or_default();

@@ -9,6 +9,7 @@ mod bench;
 mod beyond;
 mod blocks;
 mod borrowed;
+mod brace_words;
 mod brackets;
 mod build;
 mod chunks;

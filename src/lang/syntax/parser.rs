@@ -14,7 +14,7 @@ use super::opened::opened;
 use super::quotes::curly_values;
 use super::unseen::unseen;
 use super::{
-    commented, dashed_points, ends_of_no_step, escapes, foreign_lines, heads, look_alikes,
+    brace_words, commented, dashed_points, ends_of_no_step, escapes, foreign_lines, heads, look_alikes,
     misplaced, mixed, nameless_engines, nesting, operators_in_front, pasted, rename, side_by_side,
     split_words, stray, torn_objects, torn_texts, twice, words,
 };
@@ -163,6 +163,7 @@ fn put_right(id: FileId, text: &str, closes_too_much: bool, sink: &mut Sink) -> 
         right = doubled.without(&right);
     }
     foreign_lines::without(id, &mut right, sink);
+    brace_words::as_braces(id, &mut right, sink);
     escapes::undone(id, &mut right, sink);
     operators_in_front::behind_their_halves(id, &mut right, sink);
     dashed_points::with_commas(id, &mut right, sink);
