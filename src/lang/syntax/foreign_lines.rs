@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use super::brace_words::END;
 use super::lexical::depth;
+use super::nesting::indent;
 use super::twice::{blank, lines};
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, Sink};
+use crate::lang::diag::{Diagnostic, Sink, short};
 use crate::lang::source::{FileId, Span};
 
 /// Nobody pastes more of them; each makes a fix longer.
@@ -15,6 +16,7 @@ const MOST: usize = 64;
 /// The text without such lines, all else in its place; they are told of.
 pub fn without(id: FileId, text: &mut String, sink: &mut Sink) {
     fences(id, text, sink);
+    folded(id, text, sink);
     ends(id, text, sink);
     behind_ends(id, text, sink);
     variables(id, text, sink);
@@ -99,6 +101,43 @@ fn ends(id: FileId, text: &mut String, sink: &mut Sink) {
             let whole = line.start..line.end + usize::from(text[line.end..].starts_with('\n'));
             sink.push(d.help("a block ends with its `}`: remove it").edit(Span::new(id, whole), ""));
         }
+    }
+}
+
+/// `note >` or `note: |` above lines that are further in: a text of YAML, read as one in quotes.
+fn folded(id: FileId, text: &mut String, sink: &mut Sink) {
+    const TEXTS: [&str; 6] = ["note", "model", "version", "serve", "image", "probe"];
+    let all = lines(text);
+    let mut found = Vec::new();
+    for (n, head) in all.iter().enumerate() {
+        let line = &text[head.clone()];
+        let sign = line.trim_end().rsplit([' ', '\t', ':']).next().unwrap_or_default();
+        let word = line.trim().trim_end_matches(sign).trim_end().trim_end_matches(':').trim_end();
+        if !matches!(sign, ">" | "|" | ">-" | "|-" | ">+" | "|+") || !TEXTS.contains(&word) {
+            continue;
+        }
+        let within = |l: &&Range<usize>| {
+            let line = &text[(*l).clone()];
+            indent(line) > indent(&text[head.clone()]) && !line.trim().is_empty()
+        };
+        let block: Vec<&Range<usize>> = all[n + 1..].iter().take_while(within).collect();
+        let Some(last) = block.last() else { continue };
+        let parts: Vec<&str> = block.iter().map(|l| text[(*l).clone()].trim()).collect();
+        let at = head.start + indent(line) + word.len();
+        let sign_at = head.start + line.trim_end().len() - sign.len();
+        let gap = if sign.starts_with('|') { "\\n" } else { " " };
+        let right = parts.join(gap).replace('"', "\\\"");
+        let plain = parts.join(" ").replace('"', "'");
+        let here = Span::new(id, sign_at..sign_at + sign.len());
+        let d = Diagnostic::new(Code::Unexpected, here, format!("`{sign}` was not expected here"));
+        let d = d.label("a text of YAML?");
+        let help = format!("a text stands in double quotes: write `{word} \"{}\"`", short(&right));
+        sink.push(d.help(help).edit(Span::new(id, at..last.end), format!(" \"{right}\"")));
+        found.push((at..last.end, plain));
+    }
+    for (place, plain) in found {
+        let width = place.len();
+        text.replace_range(place, &format!("{:width$}", format!(" \"{plain}\""), width = width));
     }
 }
 
