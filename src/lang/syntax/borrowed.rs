@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::conditions;
 use super::hints::Hint;
 use super::quoted_parents::is_quoted_parent;
 
@@ -147,7 +148,9 @@ impl Place<'_> {
             return Some(hint(help, Some((self.before.len()..self.range.end, " when".to_owned()))));
         }
         let at = self.range.start;
-        begins.then(|| hint(help, Some((at..at, "when ".to_owned()))))
+        let instead = conditions::words_before(&self.chunk[at..]);
+        let edit = if instead > 0 { (at..at + instead, "when") } else { (at..at, "when ") };
+        begins.then(|| hint(help, Some((edit.0, edit.1.to_owned()))))
     }
 
     /// `0.9 best.total_tps`

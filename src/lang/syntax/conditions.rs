@@ -86,6 +86,45 @@ pub fn slip(chunk: &str, token: &Range<usize>, word: &str) -> Option<Hint> {
     }
 }
 
+/// What conditions ask, as one word.
+const ASKED: [&str; 11] = [
+    "failed",
+    "ttft",
+    "tpot",
+    "itl",
+    "latency",
+    "startup",
+    "energy",
+    "preemptions",
+    "gpus",
+    "engine",
+    "model",
+];
+
+/// How long the words are that stand before a condition which a text begins with, in the place of `when`: `once p95(ttft) > 4s`, `as soon as
+/// failed > 3`. Two operands side by side are none.
+pub(super) fn words_before(text: &str) -> usize {
+    let mut len = 0;
+    loop {
+        let rest = text[len..].trim_start_matches([' ', '\t']);
+        let word = &rest[..rest.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(rest.len())];
+        let behind = &rest[word.len()..];
+        let next = behind.trim_start_matches([' ', '\t']);
+        let flag = next
+            .strip_prefix('-')
+            .is_some_and(|n| n.starts_with(|c: char| c.is_ascii_alphabetic() || c == '-'));
+        let operand = flag || next.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '(' | '"'));
+        let joins = matches!(next.split([' ', '\t', '(']).next(), Some("and" | "or" | "divides" | "is"));
+        let own = matches!(word, "" | "not" | "given" | "env" | "when" | "true" | "false");
+        // `failed requests > 3`: of two names the first may be what is asked
+        let asked = word.contains('_') || ASKED.contains(&word);
+        if own || asked || next.len() == behind.len() || !operand || joins {
+            return len;
+        }
+        len = text.len() - behind.len();
+    }
+}
+
 /// What is left of a division is compared with nothing: one number divides another.
 fn remainder(chunk: &str, token: &Range<usize>, before: &str, next: &str) -> Option<Hint> {
     // `>= 99%%`

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::at::mend;
 use super::blocks::first_word;
+use super::conditions;
 use super::hints::Hint;
 
 /// The remedy for a token (of the chunk, a place in it) in the first line of a block.
@@ -62,7 +63,8 @@ impl Slip<'_> {
     /// `engine v = vllm: {`, `step a "A" => {`, `study s, {`, `step a "A" = {`
     fn before_brace(&self) -> Option<Hint> {
         let sign = self.rest().split(['{', '"']).next()?.trim_end();
-        let other = matches!(sign, ":" | "," | ";" | "=>" | "->" | ":=" | "do" | "then" | "begin");
+        let other = matches!(sign, ":" | "," | ";" | "=>" | "->" | ":=" | "do" | "then" | "begin")
+            || matches!(sign, "with" | "where" | "as" | "is" | "has" | "having" | "using");
         // an engine may lack what stands behind it
         let equals = sign == "=" && matches!(self.keyword, "study" | "site" | "step" | "track");
         let behind = self.rest()[sign.len()..].trim_start();
@@ -159,11 +161,20 @@ impl Slip<'_> {
 
     /// `step b "B" = a {`, `step b "B" a {`, `step b "B" p50(tpot) > 15ms {`
     fn word_in_step(&self) -> Option<Hint> {
-        if self.keyword != "step" || !self.before.ends_with('"') {
+        if self.keyword != "step" {
             return None;
         }
         let head = self.rest().split('{').next()?.trim_end();
+        if let Some(hint) = self.word_for_when(head) {
+            return Some(hint);
+        }
+        if !self.before.ends_with('"') {
+            return None;
+        }
         let from = "a step starts from what stands behind `from`";
+        if self.stands_for_from(head) {
+            return Some(mend(from, self.token.clone(), "from"));
+        }
         if let Some(base) = head.strip_prefix('=').map(str::trim) {
             return is_name(base).then(|| mend(from, self.token.clone(), "from"));
         }
@@ -181,6 +192,32 @@ impl Slip<'_> {
         let word =
             matches!(first_word(head), "if" | "unless" | "where" | "only_if" | "while" | "from" | "when");
         (compares && !word).then(|| mend("a condition stands behind `when`", at, "when "))
+    }
+
+    /// `step b "B" once p50(tpot) > 15ms {`
+    fn word_for_when(&self, head: &str) -> Option<Hint> {
+        let titled = self.before.ends_with('"');
+        let named = self.before.split_whitespace().count() == 2;
+        let len = conditions::words_before(head);
+        let other = matches!(first_word(head), "if" | "unless" | "where" | "only_if" | "while" | "from");
+        let compares = head.contains(['<', '>']) || head.contains("==") || head.contains("!=");
+        // one word before another may be a step's name behind another word for `from`
+        let started = head.contains(" when ") || head.contains(" from ");
+        (len > 0 && (titled || named) && compares && !other && !started).then(|| {
+            let at = self.token.start..self.token.start + len;
+            mend("a condition stands behind `when`", at, "when")
+        })
+    }
+
+    /// `step b "B" after a when p50(tpot) > 15ms {`
+    fn stands_for_from(&self, head: &str) -> bool {
+        let word = first_word(head);
+        let rest = head[word.len()..].trim_start();
+        let name = first_word(rest);
+        let behind = rest[name.len()..].trim_start();
+        let other = matches!(word, "from" | "when" | "if" | "unless" | "where" | "only_if" | "while" | "not");
+        let ends = behind.is_empty() && self.rest().len() > head.len() || behind.starts_with("when ");
+        is_name(word) && is_name(name) && name != "when" && !other && ends
     }
 
     /// `step b when p50(tpot) > 15ms from a {`
