@@ -9,7 +9,9 @@ use super::lacking::lacks_flag;
 use super::signs::is_function;
 use super::tokens::{SEPARATORS, pieces};
 use super::twice::{blank, lines};
-use super::{another_sign, flags_taken_away, left_out, lexical, round_lists, title_first, words};
+use super::{
+    another_sign, another_word, flags_taken_away, left_out, lexical, round_lists, title_first, words,
+};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{Diagnostic, Sink, Swap, short};
@@ -94,7 +96,9 @@ impl Statement<'_> {
         {
             return Some(in_place(whole));
         }
-        doubled.map(in_place).or_else(|| self.swapped(stop)).or_else(|| one_token().map(in_place))
+        let one_word = || another_word::mended(self, stop).map(in_place);
+        let by_order = || doubled.map(in_place).or_else(one_word).or_else(|| self.swapped(stop));
+        by_order().or_else(|| one_token().map(in_place))
     }
 
     /// `model model "org/M"`, `gpus 8 8`: it is read, or read further, without one of them.

@@ -1,6 +1,7 @@
 //! From text to the syntax tree. Parsing never fails: it returns the tree of what could be read, and a diagnostic for what could not.
 
 mod another_sign;
+mod another_word;
 pub mod ast;
 mod at;
 mod bad_lines;

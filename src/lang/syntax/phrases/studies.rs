@@ -28,10 +28,22 @@ impl Place<'_> {
                     Some((self.token.start..self.token.end + more, ">=".to_owned())),
                 )
             }
+            // `maximize total_tps = chat`
+            ("maximize" | "minimize", _) if self.stands_for_on() => {
+                let glued = self.before.len() == self.token.start;
+                let right = if glued { " on" } else { "on" };
+                let behind = if self.after().starts_with([' ', '\t']) { "" } else { " " };
+                self.replace("write `on`", &format!("{right}{behind}"))
+            }
             // `12h30min`
             ("budget", word) if self.before == "budget" && in_minutes(word).is_some() => {
                 let minutes = in_minutes(word)?;
                 self.replace(format!("a time has one unit: write `{minutes}min`"), &format!("{minutes}min"))
+            }
+            // `1% gain`, `>= 1% gain`
+            ("adopt", _) if self.before == "adopt" && self.gained().is_some() => {
+                let right = format!("gain >= {}", self.gained()?);
+                hint(format!("write `adopt {right}`"), Some((self.to_line_end(), right)))
             }
             ("adopt", _) if number && self.before == "adopt" => {
                 self.insert(format!("write `adopt gain >= {}`", self.word), "gain >= ")
@@ -94,6 +106,24 @@ impl Place<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Whether names end an objective behind the token: they are the profiles that it is asked of.
+    fn stands_for_on(&self) -> bool {
+        let names = self.after().split(['\n', '#']).next().unwrap_or_default().trim();
+        let word = self.word.bytes().all(|b| b.is_ascii_lowercase());
+        let sign = matches!(self.word, "=" | ":" | "->" | "=>" | "@" | "~" | "|");
+        let joins = matches!(self.word, "and" | "or" | "not" | "divides" | "per");
+        let has_on = self.before.split_whitespace().any(|w| w == "on");
+        (word || sign) && !joins && !has_on && self.is("`on`") && names.split(',').map(str::trim).all(is_name)
+    }
+
+    /// The number before the word for what is gained, at the end of a line.
+    fn gained(&self) -> Option<&str> {
+        let amount = self.rest().strip_suffix("gain")?.trim_end();
+        let amount = amount.trim_start_matches(['>', '=', '≥']).trim_start();
+        let number = amount.strip_suffix('%').unwrap_or(amount);
+        number.parse::<f64>().is_ok().then_some(amount)
     }
 
     /// Whether the rest of the line is names.
