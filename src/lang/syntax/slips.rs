@@ -281,7 +281,7 @@ impl Slip<'_> {
         if !declares || self.word.is_empty() || !matches!(expected, [only] if only == "`=`") {
             return None;
         }
-        if let Some(hint) = self.bare_points().or_else(|| self.parameters()) {
+        if let Some(hint) = self.bare_points().or_else(|| self.parameters()).or_else(|| self.typed()) {
             return Some(hint);
         }
         let edit = if matches!(self.word, ":" | "=" | "is") {
@@ -290,6 +290,17 @@ impl Slip<'_> {
             (self.token.start..self.token.start, "= ".to_owned())
         };
         Some(hint(format!("write `{} = …`", self.before), Some(edit)))
+    }
+
+    /// `metric tail: ratio = p95(ttft) / p50(ttft)`: what something is, its value says.
+    fn typed(&self) -> Option<Hint> {
+        let (kind, _) = self.chunk[self.token.start..].strip_prefix(':')?.split_once('=')?;
+        let in_type = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '[' | ']');
+        let edit =
+            (self.before.len()..self.token.start + ":".len() + kind.len() + "=".len(), " =".to_owned());
+        let help = format!("what is declared has no type: write `{} = …`", self.before);
+        let named = !kind.trim().is_empty() && kind.trim().chars().all(in_type);
+        named.then(|| hint(help, Some(edit)))
     }
 
     /// `metric per_gpu(x) = total_tps / gpus`: what is declared is no function. One that its value names may stand for something.
