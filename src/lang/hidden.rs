@@ -84,6 +84,7 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
             unsure_places.iter().any(|place| touches(d, place) && !anyway(d) || of_guessed(d, place))
                 || of_another(d)
                 || of_its_like(d, &fixes)
+                || is_of_a_list(d, &fixes, (&now, &next))
                 || d.code == Code::Unused && guessed_names.iter().any(|about| may_be_of(about, d))
                 // which of two was to have another name is a guess
                 || renamed.as_ref().is_some_and(|r| r.leaves_unsure(d, &step))
@@ -209,6 +210,22 @@ fn of_its_like(d: &Diagnostic, fixes: &[&Diagnostic]) -> bool {
 /// Whether something is taken for what a name was to be: another kind of thing, or what the library has under that name.
 fn stands_for_another(fix: &Diagnostic) -> bool {
     matches!(fix.about, About::Instead(_) | About::Missing { library: Some(_), .. })
+}
+
+/// Whether a profile's load does not fit as numbers side by side in it are read as a list.
+fn is_of_a_list(d: &Diagnostic, fixes: &[&Diagnostic], (now, next): (&str, &str)) -> bool {
+    let profile = next.get(d.span.range()).filter(|_| d.code == Code::WrongLoad && is_here(d.span));
+    profile.is_some_and(|p| fixes.iter().any(|f| lists_loads(f, now, p)))
+}
+
+/// Whether numbers side by side in a profile are read as loads one after another: one of them may be one too many.
+fn lists_loads(fix: &Diagnostic, text: &str, profile: &str) -> bool {
+    let line = text[fix.span.line_in(text).range()].trim_start();
+    let list =
+        |e: &Edit| e.text.starts_with(',') && text.get(e.span.range()).is_some_and(|t| !t.contains(','));
+    let head = fix.span.before_in(text).lines().rev().find_map(|l| l.strip_prefix("profile "));
+    let own = head.and_then(|h| h.split([' ', '=', '{']).next()) == Some(profile);
+    own && ["concurrency", "rate"].iter().any(|w| line.starts_with(w)) && fix.edits.iter().any(list)
 }
 
 /// Whether a comma of a `use` is taken away.
