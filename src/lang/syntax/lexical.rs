@@ -262,7 +262,7 @@ pub fn mistake(id: FileId, base: usize, chunk: &str) -> Option<Diagnostic> {
                     return Some(d);
                 }
             }
-            Piece::Other if chunk.as_bytes()[at] == b'\'' && !quotes::within_a_lost_text(chunk, at) => {
+            Piece::Other if chunk.as_bytes()[at] == b'\'' && !quotes::is_of_a_text(chunk, at) => {
                 return Some(quotes::single(chunk, at, span));
             }
             Piece::Other if chunk.as_bytes()[at] == b'`' => {

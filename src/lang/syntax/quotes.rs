@@ -43,8 +43,27 @@ pub fn single(chunk: &str, at: usize, span: impl Fn(usize, usize) -> Span) -> Di
         .edit(span(at, end), right)
 }
 
+/// Whether a single quote belongs to a text that lacks its own quotes, or the first of them.
+pub fn is_of_a_text(chunk: &str, at: usize) -> bool {
+    is_apostrophe(chunk, at) || within_a_lost_text(chunk, at)
+}
+
+/// `note the fork's scheduler`, `because users' times matter`: whether a single quote is part of a word, and no other of its line begins or
+/// ends a text. The first word of a line is the setting's, and `f'…'` a text of Python.
+fn is_apostrophe(chunk: &str, at: usize) -> bool {
+    let letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
+    let start = chunk[..at].rfind(['\n', '\r']).map_or(0, |n| n + 1);
+    let line = chunk[start..].split(['\n', '\r']).next().unwrap_or_default();
+    let inner = |n: usize| letter(line[..n].chars().next_back()) && letter(line[n + 1..].chars().next());
+    let word = line[..at - start].rsplit([' ', '\t']).next().unwrap_or_default();
+    let is_word = word.chars().all(char::is_alphabetic) && !matches!(word, "f" | "r" | "b" | "u" | "");
+    let first = line[..at - start].trim_start().len() == word.len();
+    let all = || line.match_indices('\'').map(|(n, _)| n);
+    is_word && !first && (all().all(inner) || all().count() == 1)
+}
+
 /// `log matches argument '(.+)' twice"`: whether a pair of single quotes stands in a text whose first quote is missing.
-pub fn within_a_lost_text(chunk: &str, at: usize) -> bool {
+fn within_a_lost_text(chunk: &str, at: usize) -> bool {
     let line = chunk[at..].split(['\n', '\r']).next().unwrap_or_default();
     let end = Scanner::new(line).find_map(|(n, piece)| (piece == Piece::UnclosedText).then_some(n));
     let before = &chunk[chunk[..at].rfind(['\n', '\r']).map_or(0, |n| n + 1)..at];
@@ -55,10 +74,9 @@ pub fn within_a_lost_text(chunk: &str, at: usize) -> bool {
 /// Where behind a single quote the one stands that ends its text: one between two letters is an apostrophe, if another one follows.
 pub(super) fn closing(rest: &str) -> Option<usize> {
     let letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    let is_apostrophe =
-        |n: usize| letter(rest[..n].chars().next_back()) && letter(rest[n + 1..].chars().next());
+    let in_word = |n: usize| letter(rest[..n].chars().next_back()) && letter(rest[n + 1..].chars().next());
     let all = || rest.match_indices('\'').map(|(n, _)| n);
-    all().find(|n| !is_apostrophe(*n)).or_else(|| all().next())
+    all().find(|n| !in_word(*n)).or_else(|| all().next())
 }
 
 /// `""Title"`, `"Title""`: the quote that is one too many, if it makes the one at a place begin a string that does not end.
