@@ -2,13 +2,14 @@
 
 use super::metrics;
 use super::modules::Modules;
+use super::name_uses;
 use super::removal;
 use super::scope::{ItemRef, Kind};
 use crate::lang::codes::Code;
-use crate::lang::diag::{Diagnostic, Sink, with_article};
+use crate::lang::diag::{Diagnostic, Sink, nearest, with_article};
 use crate::lang::source::{Files, Sources};
 use crate::lang::stdlib;
-use crate::lang::syntax::ast::{Name, Use, UsePath};
+use crate::lang::syntax::ast::{Item, Name, Use, UsePath};
 
 /// How many names of a file or a part of the library are listed.
 const SHOWN: usize = 24;
@@ -91,7 +92,7 @@ impl Modules {
             });
             self.all[module].mark_broken(&name.value);
             if !broken {
-                let found = self.unknown_import(from, name);
+                let found = self.unknown_import(module, from, name);
                 // the name that was meant is used under its right spelling further down: no second mistake
                 let begun = |known: &&str| known.starts_with(&name.value);
                 let names = |m: &usize| Kind::IMPORTABLE.map(|kind| self.all[*m].names(kind)).concat();
@@ -117,7 +118,7 @@ impl Modules {
         }
     }
 
-    fn unknown_import(&self, from: &[usize], name: &Name) -> Diagnostic {
+    fn unknown_import(&self, module: usize, from: &[usize], name: &Name) -> Diagnostic {
         if let Some(d) = self.not_to_import(from, name) {
             return d;
         }
@@ -139,6 +140,12 @@ impl Modules {
         }
         let listed = self.listed_beside(name.span);
         let others = known.iter().copied().filter(|k| !listed.contains(k));
+        if let Some(right) = self.meant_by_its_uses(module, &name.value, &known) {
+            return d
+                .suggest(right)
+                .help(format!("the file uses `{right}`: write it here"))
+                .edit(name.span, right);
+        }
         let d = match alias(&name.value).filter(|engine| known.contains(engine)) {
             Some(engine) if !listed.contains(&engine) => d.suggest(engine).edit(name.span, engine),
             _ => d.meant(&name.value, others, "not there", str::to_owned),
@@ -155,6 +162,20 @@ impl Modules {
         } else {
             format!("it has {}{more}", known.join(", "))
         })
+    }
+
+    /// `use std/axes { vllm_mem }` beside `vary vllm_memory`: the one name of those that are there which the file uses and takes nowhere, if
+    /// the one that it takes may be a slip of it or short for it.
+    fn meant_by_its_uses<'k>(&self, module: usize, name: &str, known: &[&'k str]) -> Option<&'k str> {
+        let own = &self.all[module];
+        let uses = own.file.items.iter().filter_map(|i| if let Item::Use(u) = i { Some(u) } else { None });
+        let taken: Vec<&str> = uses.flat_map(|u| &u.names).map(|n| n.value.as_str()).collect();
+        let text = &self.texts[module];
+        let lost = |k: &&&str| {
+            !taken.contains(*k) && !own.is_declared(k) && name_uses::count(text, k) > 0 && resembles(name, k)
+        };
+        let mut lost = known.iter().filter(lost);
+        lost.next().copied().filter(|_| lost.next().is_none())
     }
 
     /// A name that is known there and not to be had from there: of a kind that stays at home, or imported itself.
@@ -176,6 +197,15 @@ impl Modules {
                 .help("engines, axes, profiles, metrics and prune rules can be imported")
         })
     }
+}
+
+/// Whether a name is a slip of another one, or leaves letters out of it.
+fn resembles(name: &str, other: &str) -> bool {
+    let mut letters = other.chars();
+    let short = name.len() > 2
+        && name.chars().next() == other.chars().next()
+        && name.chars().all(|c| letters.any(|l| l == c));
+    short || !nearest(name, [other]).is_empty()
 }
 
 /// What engines of the library are called elsewhere.
