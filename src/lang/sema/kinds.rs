@@ -156,7 +156,7 @@ pub fn value(kind: &Kind, text: &str) -> Result<Value, String> {
             in_range(n, *min, *max, text).map(|()| Value::Int(exact.unwrap_or(n as i64)))
         }
         Kind::Float { min, max } => {
-            let n = number(text)?;
+            let n = counted(text, false)?;
             in_range(n, *min, *max, text).map(|()| Value::Float(n))
         }
         Kind::OneOf(choices) if choices.iter().any(|c| c == text) => Ok(Value::Text(text.to_owned())),
@@ -210,6 +210,12 @@ fn reaching(min: Option<f64>, max: f64, text: &str) -> (Option<f64>, f64) {
 
 /// A plain number, with a count unit or none.
 pub(super) fn number(text: &str) -> Result<f64, String> {
+    counted(text, true)
+}
+
+/// The same of a flag that counts things, where a factor may have been meant alone, or of one whose number is a share or has a unit of
+/// its own.
+fn counted(text: &str, things: bool) -> Result<f64, String> {
     let bad = || format!("`{text}` is not a number");
     let digits = unit_of(text);
     if let Ok(n) = text.parse::<f64>() {
@@ -218,13 +224,15 @@ pub(super) fn number(text: &str) -> Result<f64, String> {
     let n: f64 = text[..digits].parse().map_err(|_| bad())?;
     match units::unit(&text[digits..]) {
         Some((scale, dim)) if dim == units::Dim::PLAIN => Ok(scale.apply(n)),
-        Some(_) => Err(match text.strip_suffix('B').filter(|count| is_count(count)) {
+        Some(_) => Err(match text.strip_suffix('B').filter(|count| things && is_count(count)) {
             Some(count) => format!("`{text}` has a unit, the flag takes a plain number; write {count}"),
             None => format!("`{text}` has a unit, the flag takes a plain number"),
         }),
         None => Err(match near_units(n, &text[digits..]).as_slice() {
             // `16Kib`
-            [] if let Some(count) = text.strip_suffix('b').filter(|c| c.ends_with('i') && is_count(c)) => {
+            [] if let Some(count) =
+                text.strip_suffix('b').filter(|c| things && c.ends_with('i') && is_count(c)) =>
+            {
                 format!("`{text}` has an unknown unit; write {count}")
             }
             [] => bad(),

@@ -93,6 +93,10 @@ pub fn value(
             let fixed = unit_slips::mended(&value.text).filter(|t| schema::value(kind, t).is_ok());
             let span = d.span;
             let takes = |t: &str| schema::value(kind, t).is_ok();
+            if let Some(right) = unit_of_name(name, &value.text).filter(|n| takes(n)) {
+                let d = d.label("has the unit that the flag counts in");
+                return d.help(format!("the flag's name says the unit: write `{right}`")).edit(span, right);
+            }
             if let Some((right, label, help)) = number_as_elsewhere(&value.text).filter(|n| takes(&n.0)) {
                 return d.label(label).help(format!("{help}: write `{right}`")).edit(span, right);
             }
@@ -129,6 +133,14 @@ pub fn value(
         }
         _ => d.label("does not fit"),
     }
+}
+
+/// `--cpu-offload-gb=4GB` as the number of what the flag's name says that it counts.
+fn unit_of_name<'t>(name: &str, text: &'t str) -> Option<&'t str> {
+    let counts = name.rsplit(['-', '_']).next()?.to_ascii_lowercase().replace('i', "");
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = text[number.len()..].to_ascii_lowercase().replace('i', "");
+    (unit == counts && matches!(unit.as_str(), "kb" | "mb" | "gb" | "tb")).then_some(number)
 }
 
 /// A number as it is written elsewhere, `32_768`, `0.92;`, `32k tokens`: as it is written here, what is wrong with it and why.
