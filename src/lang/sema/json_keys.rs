@@ -148,7 +148,7 @@ fn all_unfit(first: &Problem, change: &Change, engine: &Engine) -> Vec<Problem> 
     setting.map_or_else(|_| Vec::new(), |setting| unfit(schema, version, name, &setting))
 }
 
-/// Whether a key of this type takes a value. Engines read numbers and switches in quotes too, and `null` is as good as none.
+/// Whether a key of this type takes a value. Engines read shares and switches in quotes too, and `null` is as good as none.
 fn takes(kind: &Kind, held: &Json) -> bool {
     let text = match held {
         Json::Null => return true,
@@ -162,6 +162,8 @@ fn takes(kind: &Kind, held: &Json) -> bool {
                 "true" | "false" | "0" | "1" | "on" | "off" | "yes" | "no"
             )
         }
+        // of a whole number nobody knows which engines read it as a text too
+        Kind::Int { .. } if held.is_string() => false,
         // units are the language's: in an object they would reach the engine as they stand
         Kind::Int { .. } | Kind::Float { .. } => text.parse::<f64>().is_ok() && value(kind, &text).is_ok(),
         // what is called in capitals is the name of an enumeration, and engines read those in any case

@@ -180,7 +180,8 @@ impl Problem {
             }
             Self::KeyValue { shown, expected, choices, .. } => {
                 let d = Diagnostic::new(Code::BadFlagValue, at_value, message);
-                key_value(d.help(format!("it takes {expected}")), shown, choices, name.contains('.'))
+                let d = d.help(format!("it takes {expected}"));
+                key_value(unquoted_number(d, shown, expected), shown, choices, name.contains('.'))
             }
             Self::NoObject(what) => Diagnostic::new(Code::BadFlagValue, at_name, message)
                 .label("a key of a value")
@@ -270,6 +271,17 @@ fn bad_value(
 }
 
 /// A value that its key does not take; one that stands behind a dotted name stands there without quotes.
+/// `"5"`, which without its quotes is what the key takes.
+fn unquoted_number(d: Diagnostic, shown: &str, expected: &str) -> Diagnostic {
+    let bare = shown.trim_matches('"');
+    let number = bare.len() + 2 == shown.len() && !expected.is_empty() && bare.parse::<f64>().is_ok();
+    if number {
+        d.help(format!("it takes {expected}, which stands without quotes: write `{bare}`"))
+    } else {
+        d
+    }
+}
+
 fn key_value(d: Diagnostic, shown: &str, choices: &[String], dotted: bool) -> Diagnostic {
     let quoted = shown.starts_with('"') && !dotted;
     let written = |right: &str| if quoted { format!("\"{right}\"") } else { right.to_owned() };
