@@ -38,6 +38,34 @@ pub fn space(c: char) -> Option<&'static str> {
     })
 }
 
+/// What a character of a name may be: itself, or the small letter that one of another alphabet looks like.
+pub fn looks_like(c: char) -> Option<char> {
+    const ALIKE: [(char, char); 20] = [
+        ('а', 'a'),
+        ('с', 'c'),
+        ('ԁ', 'd'),
+        ('е', 'e'),
+        ('һ', 'h'),
+        ('і', 'i'),
+        ('ј', 'j'),
+        ('к', 'k'),
+        ('о', 'o'),
+        ('р', 'p'),
+        ('ԛ', 'q'),
+        ('ѕ', 's'),
+        ('ԝ', 'w'),
+        ('х', 'x'),
+        ('у', 'y'),
+        ('ο', 'o'),
+        ('ν', 'v'),
+        ('ι', 'i'),
+        ('ρ', 'p'),
+        ('κ', 'k'),
+    ];
+    let own = c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if own { Some(c) } else { ALIKE.iter().find(|(other, _)| *other == c).map(|(_, letter)| *letter) }
+}
+
 /// A message's text: invisible characters as `<U+200B>`, and nothing that fills the screen.
 pub fn shown(text: String) -> String {
     let text = if text.is_ascii() { text } else { visible(&text).into_owned() };

@@ -338,6 +338,9 @@ fn bad_name(id: FileId, file: &str, base: usize, text: &str, indent: usize) -> O
                 .help(format!("{} are reserved; choose another name", words::RESERVED.join(", "))),
         );
     }
+    if let Some(foreign) = name.chars().find(|c| !c.is_ascii() && !c.is_uppercase()) {
+        return Some(rename::foreign_letter(d, file, keyword, name, foreign));
+    }
     let d = d.label("names are snake_case");
     Some(if better.starts_with(|c: char| c.is_ascii_lowercase()) && better.chars().all(snake) {
         d.help(format!("write `{better}`")).edit(span, better)

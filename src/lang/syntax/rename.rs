@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::lexical::{Piece, Scanner};
 use super::words::DECLARATIONS;
 use crate::lang::codes::Code;
-use crate::lang::diag::{About, Edit, Sink};
+use crate::lang::diag::{About, Diagnostic, Edit, Sink};
+use crate::lang::invisible;
 use crate::lang::source::{FileId, Span};
 
 /// So many names are looked for, each in the whole text; of more at once nobody wants all renamed.
@@ -35,6 +36,25 @@ pub fn everywhere(id: FileId, text: &str, sink: &mut Sink) {
         let uses = uses.map(|at| Edit { span: Span::new(id, at), text: right.clone() });
         let uses: Vec<Edit> = uses.collect();
         d.edits.extend(uses);
+    }
+}
+
+/// `axis sеqs`, of which a letter is another alphabet's: to the eye the name may be right.
+pub(super) fn foreign_letter(
+    d: Diagnostic,
+    text: &str,
+    keyword: &str,
+    name: &str,
+    foreign: char,
+) -> Diagnostic {
+    let d = d.label(format!("`{foreign}` (U+{:04X}) is no letter of a name", u32::from(foreign)));
+    let right: Option<String> = name.chars().map(invisible::looks_like).collect();
+    match right.filter(|right| !is_declared(text, keyword, right)) {
+        Some(right) => {
+            let span = d.span;
+            d.help(format!("it only looks like one: write `{right}` in plain letters")).edit(span, right)
+        }
+        None => d.help("write it in the letters `a` to `z`, digits and `_`"),
     }
 }
 
