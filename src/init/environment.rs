@@ -73,7 +73,8 @@ pub fn environment(
         if let Some(missing) = &word.missing {
             return Err(InitError::open(missing));
         }
-        let upper = name.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
+        let upper = !name.starts_with(|c: char| c.is_ascii_digit())
+            && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
         if !upper || word.text.contains(|c: char| c.is_control() && !"\n\t".contains(c)) {
             left_out.push(format!("{name}: it cannot be written as a variable of the engine"));
             continue;

@@ -97,7 +97,16 @@ impl Guess {
         }
         let alike = |b: &&str| switch::alike(&wanted, b);
         let alike: Vec<&str> = nearest(&bare(&wanted), bares.iter().map(String::as_str).filter(alike));
-        if alike.len() > 1 && wanted.len() <= SHORTEST {
+        let short = !wanted.starts_with("--");
+        // `-ppp` is `-pp` with a letter too many
+        let run = |flag: &str| -> String {
+            let mut last = None;
+            flag.chars().filter(|c| last.replace(*c) != Some(*c)).collect()
+        };
+        let same: Vec<&str> =
+            alike.iter().copied().filter(|b| short && run(b) == run(&bare(&wanted))).collect();
+        let alike = if same.is_empty() { alike } else { same };
+        if alike.len() > 1 && (wanted.len() <= SHORTEST || short) {
             let of = |b: &&str| bares.iter().position(|k| k == b).map(|i| known[i].1.to_owned());
             return Self::NearMany(alike.iter().filter_map(of).collect());
         }

@@ -312,7 +312,9 @@ pub(super) fn torn_heads(text: &str, broken: &HashSet<String>) -> Vec<(Kind, Str
         let rest = rest.trim_start();
         let name = rest.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next()?;
         let whole = matches!(rest.as_bytes().get(name.len()), None | Some(b' ' | b'\t' | b'=' | b'{' | b'"'));
-        let named = whole && name.starts_with(|c: char| c.is_ascii_lowercase()) && broken.contains(name);
+        let reserved = syntax::RESERVED.contains(&name);
+        let named =
+            !reserved && whole && name.starts_with(|c: char| c.is_ascii_lowercase()) && broken.contains(name);
         named.then(|| (kind, name.to_owned()))
     };
     if broken.is_empty() { Vec::new() } else { text.lines().filter_map(head).collect() }

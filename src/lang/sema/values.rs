@@ -49,7 +49,9 @@ fn near_unit(written: &str, asked: Option<Dim>) -> Option<String> {
 /// How to write a number that lacks the unit of its kind: with the factor that it has, and no share becomes a quantity.
 pub(super) fn without_unit(d: Diagnostic, n: &Number, dim: Dim, unit: Option<&str>) -> Diagnostic {
     let d = d.label("without a unit");
-    let unit_there = unit.unwrap_or_default();
+    let Some(unit_there) = unit else {
+        return d.help(format!("{dim} has no written unit: only `*` and `/` combine it with a number"));
+    };
     if n.unit == "%" && dim == Dim::RATE {
         return d.help(format!(
             "a share is a plain number, as `goodput(…) / request_rate` is; a rate is given in `{unit_there}`"

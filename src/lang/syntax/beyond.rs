@@ -53,18 +53,23 @@ impl Line<'_> {
         })
     }
 
-    /// `note "used by "day": run at night"`
+    /// `note "used by "day": run at night"`, `study s "Names and "algebra"" {`
     fn quotes_in_a_text(&self, chunk: &str) -> Option<Hint> {
         let goes_on = self.rest.starts_with(|c: char| c.is_alphanumeric());
         let glued = self.end == self.token.start && self.before.ends_with('"');
-        let inner = self.rest.strip_suffix('"').filter(|_| glued && goes_on)?;
-        let open = self.before.find('"')?;
-        let quotes = self.before.matches('"').count() + self.rest.matches('"').count();
+        let open = self.before.find('"').filter(|_| glued && goes_on)?;
+        let before = self.before.matches('"').count();
+        let quotes = self.rest.match_indices('"').map(|(at, _)| at).enumerate();
+        let ends = |(n, at): &(usize, usize)| {
+            (before + n + 1).is_multiple_of(2) && ends_a_text(self.rest[at + 1..].trim_start())
+        };
+        let (_, last) = quotes.clone().find(ends)?;
+        let inner = &self.rest[..last];
         let plain =
             !self.before.contains('\\') && !inner.contains('\\') && self.before[..open].ends_with(' ');
-        (quotes.is_multiple_of(2) && plain && self.before.len() > open + 1).then(|| {
+        (plain && self.before.len() > open + 1).then(|| {
             let start = self.start() + open;
-            let end = self.token.start + self.rest.len();
+            let end = self.token.start + last + 1;
             let right = format!("\"{}\"", chunk[start + 1..end - 1].replace('"', "\\\""));
             mend(format!("a quote within a text is `\\\"`: write {right}"), start..end, right)
         })
@@ -169,6 +174,11 @@ impl Line<'_> {
     }
 }
 
+/// Whether such a rest of a line may follow a text: nothing, or what goes on behind a title.
+fn ends_a_text(rest: &str) -> bool {
+    rest.is_empty() || ["{", "=", "from ", "when "].iter().any(|next| rest.starts_with(next))
+}
+
 /// Words as a person writes them in a title.
 fn is_title(text: &str) -> bool {
     let begins = text.starts_with(|c: char| c.is_alphanumeric());
@@ -193,6 +203,7 @@ mod tests {
             ("adopt gain >= 1% on chat # so", "on", "adopt gain >= 1% # so"),
             ("maximize total_tps on chat as tok/s", "as", "maximize total_tps on chat"),
             ("note \"by \"day\": at night\"", "day", "note \"by \\\"day\\\": at night\""),
+            ("study s \"By \"day\"\" {", "day", "study s \"By \\\"day\\\"\" {"),
             ("engine plain = sim.first {", ".first", "engine plain = first {"),
             (
                 "step a { vary a, pick base because \"x\" }",

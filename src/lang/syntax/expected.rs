@@ -8,7 +8,7 @@ use pest::error::{Error, ErrorVariant, InputLocation};
 use super::blocks::first_word;
 use super::grammar::{Grammar, Rule};
 use super::surplus::{NO_POWERS, is_power};
-use super::{examples, glued, half_names, hints, lacking, reordered, words};
+use super::{completed, examples, glued, half_names, hints, lacking, reordered, words};
 use crate::lang::codes::Code;
 use crate::lang::comments::start_of_comment;
 use crate::lang::diag::{About, Diagnostic, Expected, did_you_mean, one_of, short};
@@ -37,7 +37,8 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
     if let Some(found) = whole.or_else(|| glued::number(id, text, base, &token, &expected)) {
         return found;
     }
-    if found.is_some() && lacking::is_before(text, &token, &expected) {
+    let gap = || lacking::is_before(text, &token, &expected);
+    if found.is_some() && gap() && !completed::lacks_nothing(text, &token, &expected) {
         return left_out(id, text, base, &token, &expected);
     }
     let shown = if found.is_some() { token.clone() } else { last_word(text, &token) };
@@ -87,16 +88,8 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
         });
     }
     let (hint, by_example) = hints::hint(text, &token, word, &expected, examples);
-    // `input 256,`: what is said of the end of the line is said of its comma
-    let comma = |(at, right): &(Range<usize>, String)| right.is_empty() && text.get(at.clone()) == Some(",");
-    // `{"mode": 3,}`: of JSON the comma is one too many, not its end
-    let closes = text[token.start..].starts_with(['}', ']']) && text[..token.start].trim_end().ends_with(',');
-    if (found.is_none() || closes)
-        && let Some((at, _)) = hint.edit.clone().filter(comma)
-    {
-        let span = Span::new(id, base + at.start..base + at.end);
-        let d = Diagnostic::new(Code::Unexpected, span, "`,` was not expected here");
-        return d.label("nothing follows it").help(hint.help).edit(span, "");
+    if let Some(found) = sign_too_many(id, text, base, (&token, found.is_none()), &hint) {
+        return found;
     }
     let about = About::Expected(lacks(&expected, by_example));
     if let Some(found) = before(id, text, base, &token, &hint) {
@@ -120,6 +113,28 @@ pub fn by_rule(id: FileId, rule: Rule, text: &str, base: usize, settings: &[&str
         Some((at, fixed)) => d.edit(Span::new(id, base + at.start..base + at.end), fixed),
         None => d,
     }
+}
+
+/// `input 256,`, `requests 900.`, `{"mode": 3,}`, `goodput(a, and b)`: what is said of the end of a line, of JSON, or of a word that joins, is
+/// said of the sign before it that is too many.
+fn sign_too_many(
+    id: FileId,
+    text: &str,
+    base: usize,
+    (token, ends): (&Range<usize>, bool),
+    hint: &hints::Hint,
+) -> Option<Diagnostic> {
+    let sign = |(at, right): &&(Range<usize>, String)| {
+        right.is_empty() && matches!(text.get(at.clone()), Some("," | "."))
+    };
+    let behind_comma = text[..token.start].trim_end().ends_with(',');
+    let closes = text[token.start..].starts_with(['}', ']']) && behind_comma;
+    let joined = matches!(text.get(token.clone()), Some("and" | "or")) && behind_comma;
+    let (at, _) = hint.edit.as_ref().filter(sign).filter(|_| ends || closes || joined)?;
+    let label = if joined { "one too many" } else { "nothing follows it" };
+    let span = Span::new(id, base + at.start..base + at.end);
+    let d = Diagnostic::new(Code::Unexpected, span, format!("`{}` was not expected here", &text[at.clone()]));
+    Some(d.label(label).help(hint.help.as_str()).edit(span, ""))
 }
 
 /// A chunk that reads as it is, and is followed by what it cannot take along.
@@ -171,7 +186,7 @@ fn sign_before(
 ) -> Option<Diagnostic> {
     let (at, right) = hint.edit.as_ref().filter(|(at, _)| at.start < token.start)?;
     let sign = text.get(at.start..at.start + 1)?;
-    let meant = right.get(..1).filter(|m| matches!((sign, *m), (";", ",") | ("{", "[")))?;
+    let meant = right.get(..1).filter(|m| matches!((sign, *m), (";" | ".", ",") | ("{", "[")))?;
     let span = Span::new(id, base + at.start..base + at.start + 1);
     let d = Diagnostic::new(Code::Unexpected, span, format!("`{sign}` was not expected here"));
     let d = d.label(format!("expected `{meant}`")).help(hint.help.as_str());

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::at::number_at_end;
 use super::blocks::first_word;
 use super::{
-    bare_paths, beyond, borrowed, conditions, engine_slips, examples, head_slips, lacking, lapses,
+    bare_paths, beyond, borrowed, completed, conditions, engine_slips, examples, head_slips, lacking, lapses,
     meant_words, names, notations, number_slips, phrases, points, reasons, redirections, remedies, reordered,
     several, signs, slips, spaced, study_slips, types, usages, versioned, words,
 };
@@ -58,7 +58,8 @@ fn reasoned(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) 
     }
     // `:=` sets what `=` sets
     let word = if word == ":=" { "=" } else { word };
-    let known = beyond::beyond(chunk, token, word)
+    let known = completed::slip(chunk, token, word, expected)
+        .or_else(|| beyond::beyond(chunk, token, word))
         .or_else(|| bare_paths::quoted(chunk, token, word, expected))
         .or_else(|| reordered::slip(chunk, token))
         .or_else(|| engine_slips::slip(chunk, token, word))

@@ -135,7 +135,7 @@ impl Line<'_> {
         )
     }
 
-    /// `[128 256 512]`
+    /// `[128 256 512]`, `[128. 256]`
     fn unseparated(&self, at: &At<'_>) -> Option<Hint> {
         let open = self.before.rfind('[').filter(|_| at.is("`,`"))?;
         let (before, (behind, _)) = (&self.before[open + 1..], self.rest.split_once(']')?);
@@ -146,15 +146,19 @@ impl Line<'_> {
                 && !v.contains("..") && !matches!(v, "to" | "through" | "until")
         };
         let named = [" one_of", " known"].iter().any(|w| self.before[..open].trim_end().ends_with(w));
-        let all: Vec<&str> = before.split_whitespace().chain(behind.split_whitespace()).collect();
+        // `[32. 64]`: a point in the place of the comma
+        let pointed = |v: &str| v.strip_suffix('.').is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
+        let shown = |v| if pointed(v) { v.trim_end_matches('.') } else { v };
+        let all: Vec<&str> = before.split_whitespace().chain(behind.split_whitespace()).map(shown).collect();
         let each = all.iter().all(|v| value(v)) && (named || self.first() != "flag");
         let help = format!("values are separated by commas: write `[{}]`", all.join(", "));
-        let more: Vec<&str> = behind.split_whitespace().collect();
+        let more: Vec<&str> = behind.split_whitespace().map(shown).collect();
+        let point = self.end - usize::from(pointed(before.rsplit([' ', '\t']).next()?));
         match more.as_slice() {
-            [_] if each => Some(mend(help, self.end..self.end, ",")),
+            [only] if each && behind.trim() == *only => Some(mend(help, point..self.end, ",")),
             [_, ..] if each => {
                 let right = format!(", {}", more.join(", "));
-                Some(mend(help, self.end..self.token.start + behind.trim_end().len(), right))
+                Some(mend(help, point..self.token.start + behind.trim_end().len(), right))
             }
             _ => None,
         }

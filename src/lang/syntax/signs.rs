@@ -12,10 +12,10 @@ use super::lexical::{Piece, Scanner};
 use super::server_variables;
 use crate::lang::{unit_slips, units};
 use kinds::{
-    derives, function_before, is_distribution, path, plain_value, plain_word, point_name, quoted_name,
-    unclosed_json, value_before,
+    derives, function_before, path, plain_value, plain_word, point_name, quoted_name, unclosed_json,
+    value_before,
 };
-pub(super) use kinds::{digits, grouped, is_function, is_round, json_word, upper};
+pub(super) use kinds::{digits, grouped, is_distribution, is_function, is_round, json_word, upper};
 
 /// The remedy for a token (of the chunk, a place in it) that is another language's.
 pub fn sign(chunk: &str, token: &Range<usize>, word: &str, expected: &[String]) -> Option<Hint> {

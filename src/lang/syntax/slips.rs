@@ -156,13 +156,19 @@ impl Slip<'_> {
         Some(hint(format!("no space stands at the `=`: write `env {name}={shown}`"), edit))
     }
 
-    /// `env vllm_use_v1=1`
+    /// `env vllm_use_v1=1`, `env NCCL_debug=WARN`
     fn lower_case_variable(&self, expected: &[String]) -> Option<Hint> {
-        let lower = self.word.starts_with(|c: char| c.is_ascii_lowercase());
+        let word = self.word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let lower = word && self.word.contains(|c: char| c.is_ascii_lowercase());
         if !lower || !expected.iter().any(|e| e == "a variable in upper case" || e == "`NAME=value`") {
             return None;
         }
         let name = self.word.to_ascii_uppercase();
+        // most of it is right: it was meant to be one, and no proxy, which in small letters is none
+        if self.word.starts_with(|c: char| c.is_ascii_uppercase()) {
+            let edit = (self.token.clone(), name.clone());
+            return Some(hint(format!("variables are written in capitals: write `env {name}`"), Some(edit)));
+        }
         Some(hint(
             format!("engines read variables in upper case: `env {name}=…`; proxies are inherited"),
             None,
@@ -255,6 +261,8 @@ impl Slip<'_> {
         if self.word != "$" || !number || per == "?" {
             return None;
         }
+        // of a GPU it is the price of an hour
+        let per = if self.chunk.starts_with("price ") { "/h" } else { per };
         let fixed = format!("{digits}usd{per}");
         let edit = (self.token.start..amount.end, fixed.clone());
         Some(hint(format!("the unit stands behind the number: write `{fixed}`"), Some(edit)))

@@ -31,7 +31,7 @@ pub(in super::super) fn digits(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|c| c.is_ascii_digit())
 }
 
-pub(super) fn is_distribution(word: &str) -> bool {
+pub(in super::super) fn is_distribution(word: &str) -> bool {
     matches!(word, "ttft" | "tpot" | "itl" | "latency")
 }
 
