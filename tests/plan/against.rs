@@ -249,6 +249,72 @@ fn both_trials_that_confirm_are_counted() {
     assert_eq!(against["added"][1]["command"], "");
 }
 
+/// Requirements on a profile that nothing else names.
+fn required(new: &str) -> Value {
+    let old = "profile other = load { input 99 }\n".to_owned() + &toy_study(ON_OTHER);
+    let (profile, lines) = new.split_once('\n').unwrap_or((new, ON_OTHER));
+    let new = format!("{profile}\n{}", toy_study(lines));
+    let lab = lab(&old, &new);
+    let plan = plan(&lab, &["--against", "old.plab"]);
+    let trials = &plan["against"]["trials"];
+    let of = |what: &str| trials[what].as_u64().expect("a count");
+    assert_eq!(plan["trials"]["max"], json!(of("kept") + of("added")), "{plan}");
+    plan["against"].clone()
+}
+
+const ON_OTHER: &str = "require p50(ttft) <= 1.1 * baseline.p50(ttft) on other\n step one { vary a[1, 2] }";
+
+#[test]
+fn a_profile_that_only_a_requirement_names_is_compared_too() {
+    let edited = required("profile other = load { input 98 }");
+    assert_eq!((&edited["trials"]["added"], &edited["trials"]["gone"]), (&json!(3), &json!(3)), "{edited}");
+    assert_eq!(labels(&edited["added"]), ["-: baseline", "one: 1", "one: 2"]);
+    let decided_by = decided(&edited);
+    assert!(
+        matches!(&decided_by[..], [one] if one.starts_with("profile: other: ") && one.contains("99 tokens in") && one.contains("98 tokens in")),
+        "{decided_by:?}"
+    );
+
+    let on_two = ON_OTHER.replace("on other", "on two");
+    let renamed = required(&format!("profile two = load {{ input 99 }}\n{on_two}"));
+    assert_eq!(
+        (&renamed["trials"]["added"], &renamed["trials"]["gone"]),
+        (&json!(0), &json!(0)),
+        "{renamed}"
+    );
+    assert!(decided(&renamed).is_empty(), "{renamed}");
+
+    let (_, without) = ON_OTHER.split_once('\n').expect("lines");
+    let gone = required(&format!("profile other = load {{ input 99 }}\n{without}"));
+    assert_eq!((&gone["trials"]["added"], &gone["trials"]["gone"]), (&json!(0), &json!(3)), "{gone}");
+    assert_eq!(decided(&gone), ["require: p50(ttft) <= 1.1 * baseline.p50(ttft) on other | -"]);
+}
+
+#[test]
+fn what_a_guard_keeps_out_is_no_trial() {
+    let guarded = |n: u32| {
+        let steps =
+            format!("step one from own when --a >= {n} {{ vary b[1] }}\n step two from own {{ vary a[1] }}");
+        let study = toy_study(&steps).replace(" baseline toy\n", " baseline own\n");
+        format!("engine own = toy {{ --a=2 }}\n{study}")
+    };
+    for (old, new, (added, gone)) in [(9, 0, (1, 0)), (0, 9, (0, 1)), (9, 8, (0, 0))] {
+        let lab = lab(&guarded(old), &guarded(new));
+        let plan = plan(&lab, &["--against", "old.plab"]);
+        let against = &plan["against"];
+        assert_eq!(
+            (&against["trials"]["added"], &against["trials"]["gone"]),
+            (&json!(added), &json!(gone)),
+            "{old} to {new}: {against}"
+        );
+        let kept = against["trials"]["kept"].as_u64().expect("a count");
+        assert_eq!(plan["trials"]["max"], json!(kept + added), "{plan}");
+    }
+    let tree = lab(&guarded(0), &guarded(9)).run(&["plan", "study.plab", "--against", "old.plab"]);
+    let tree = tree.expect_code(0).stdout;
+    assert!(tree.contains("not run now: the guard `--a >= 9` does not hold"), "{tree}");
+}
+
 /// Where every trial is another, so is whatever wins.
 #[test]
 fn no_winner_is_kept_where_no_trial_is() {

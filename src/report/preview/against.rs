@@ -100,6 +100,7 @@ impl Changed {
     pub fn left(&self) -> String {
         match (self.state, &self.reason) {
             (State::Pruned, Some(reason)) => format!("pruned now: {reason}"),
+            (State::Skipped, Some(reason)) => format!("not run now: {reason}"),
             (State::Measured, _) => "measured; its runs stay in the journal".to_owned(),
             _ => "never measured".to_owned(),
         }
@@ -143,10 +144,10 @@ pub fn compare(old: Side<'_>, new: Side<'_>, file: String) -> Against {
     }
     let added: Vec<Changed> = only(&now, &before, new);
     let mut gone = only(&before, &now, old);
-    let pruned = pruned(new);
+    let kept_out = kept_out(new);
     for trial in &mut gone {
-        if let Some(reason) = pruned.get(&trial.id) {
-            (trial.state, trial.reason) = (State::Pruned, Some((*reason).to_owned()));
+        if let Some((state, reason)) = kept_out.get(&trial.id) {
+            (trial.state, trial.reason) = (*state, Some((*reason).to_owned()));
         }
     }
     let already_measured = added.iter().filter(|c| c.state == State::Measured).count();
@@ -185,41 +186,21 @@ struct Stands<'a> {
     state: State,
 }
 
-/// Every trial that is not pruned before it starts.
+/// Every trial that may be run.
 fn trials(side: Side<'_>) -> IndexMap<Key<'_>, Stands<'_>> {
-    let study = side.setup.study;
     let states = States::new(side.setup, side.walk);
-    let names = study.objective.as_ref().map_or(&study.confirm, |o| &o.profiles);
     let mut out = IndexMap::new();
-    if let Some((config, judged)) = &side.walk.baseline {
-        let state = if judged.is_some() { State::Measured } else { State::ToMeasure };
-        let confirmed = study.confirm.iter().filter(|p| study.objective.is_some() && !names.contains(p));
-        for profile in names.iter().chain(confirmed) {
-            let stands = Stands {
-                config: Some(config),
-                profile,
-                step: None,
-                label: "baseline",
-                declared: false,
-                state,
-            };
-            out.insert(key(side, config, profile), stands);
-        }
-        // beside the baseline the winner is launched, on what no step measures
-        for profile in study.confirm.iter().filter(|p| study.objective.is_some() && !names.contains(p)) {
-            let state = if side.walk.needs.is_empty() { State::Measured } else { State::Later };
-            let stands = Stands { config: None, profile, step: None, label: WINNER, declared: false, state };
-            out.insert((Id::of(WINNER.as_bytes()), "", side.setup.load(profile)), stands);
-        }
-    }
+    beside_steps(side, &mut out);
     for (at, view) in side.walk.steps.iter().enumerate() {
-        let step = Some(study.steps[view.step].name.as_str());
+        let step = Some(side.setup.study.steps[view.step].name.as_str());
         for (i, row) in view.rows.iter().enumerate() {
             let state = states.of(at, i);
             let declared = states.start(at) == Some(i);
             let config = row.config.as_ref().filter(|_| declared || row.role != Role::Incumbent);
-            let Some(config) = config.filter(|_| state != State::Pruned) else { continue };
-            for profile in names {
+            // what a rule or a guard keeps out is none
+            let runs = |_: &&Config| !matches!(state, State::Pruned | State::Skipped);
+            let Some(config) = config.filter(runs) else { continue };
+            for (profile, state) in loads_of(side, config, state) {
                 let stands =
                     Stands { config: Some(config), profile, step, label: &row.label, declared, state };
                 out.entry(key(side, config, profile)).or_insert(stands);
@@ -227,6 +208,51 @@ fn trials(side: Side<'_>) -> IndexMap<Key<'_>, Stands<'_>> {
         }
     }
     out
+}
+
+/// The baseline's trials, and those of the winner on what no step measures.
+fn beside_steps<'a>(side: Side<'a>, out: &mut IndexMap<Key<'a>, Stands<'a>>) {
+    let study = side.setup.study;
+    let Some((config, judged)) = &side.walk.baseline else { return };
+    let (names, elsewhere) = (names(side), side.setup.elsewhere());
+    let confirmed: Vec<&str> = study.confirm.iter().filter(|p| !names.contains(p)).map(|p| &**p).collect();
+    let state = if judged.is_some() { State::Measured } else { State::ToMeasure };
+    for profile in names.iter().map(|p| &**p).chain(elsewhere).chain(confirmed.iter().copied()) {
+        let label = "baseline";
+        let stands = Stands { config: Some(config), profile, step: None, label, declared: false, state };
+        out.insert(key(side, config, profile), stands);
+    }
+    for profile in confirmed {
+        let state = if side.walk.needs.is_empty() { State::Measured } else { State::Later };
+        let stands = Stands { config: None, profile, step: None, label: WINNER, declared: false, state };
+        out.insert((Id::of(WINNER.as_bytes()), "", side.setup.load(profile)), stands);
+    }
+}
+
+/// The profiles on which all candidates are measured.
+fn names(side: Side<'_>) -> &[String] {
+    let study = side.setup.study;
+    study.objective.as_ref().map_or(&study.confirm, |o| &o.profiles)
+}
+
+/// The loads of a candidate in such a state: those of its step, and those of `require … on`, unless it is decided and was never offered.
+fn loads_of<'a>(
+    side: Side<'a>,
+    config: &Config,
+    state: State,
+) -> impl Iterator<Item = (&'a str, State)> + use<'a> {
+    let all = names(side).iter().map(move |p| (&**p, state));
+    let setup = side.setup;
+    let goal = setup.study.objective.is_some();
+    let elsewhere: Vec<(&str, State)> = setup
+        .elsewhere()
+        .filter(|_| goal)
+        .filter_map(|p| {
+            let ran = !setup.counted(config, p).is_empty();
+            (ran || state != State::Measured).then_some((p, if ran { State::Measured } else { State::Later }))
+        })
+        .collect();
+    all.chain(elsewhere)
 }
 
 fn offered(row: &Row) -> Option<&Config> {
@@ -258,17 +284,21 @@ fn only(
     changed.collect()
 }
 
-/// Why what is pruned in a revision is.
-fn pruned(side: Side<'_>) -> std::collections::HashMap<Id, &str> {
+/// Why a revision does not run what it has.
+fn kept_out(side: Side<'_>) -> std::collections::HashMap<Id, (State, &str)> {
     let states = States::new(side.setup, side.walk);
-    let profiles = side.setup.profiles();
+    let profiles = side.setup.baseline_profiles();
     let mut out = std::collections::HashMap::new();
     for (at, view) in side.walk.steps.iter().enumerate() {
         for (i, row) in view.rows.iter().enumerate() {
-            let Some(config) = offered(row).filter(|_| states.of(at, i) == State::Pruned) else { continue };
+            let (state, Some(config)) = (states.of(at, i), offered(row)) else { continue };
+            let reason = match state {
+                State::Pruned => row.judged.reason.as_deref(),
+                State::Skipped => view.skipped.as_deref(),
+                _ => continue,
+            };
             for profile in &profiles {
-                let reason = row.judged.reason.as_deref().unwrap_or_default();
-                out.insert(config.trial(side.setup.load(profile)), reason);
+                out.insert(config.trial(side.setup.load(profile)), (state, reason.unwrap_or_default()));
             }
         }
     }

@@ -28,7 +28,7 @@ pub(super) fn decides(old: Side<'_>, new: Side<'_>) -> Vec<Decides> {
     listed("confirm", (old, &before.confirm), (new, &now.confirm), &mut out);
     listed("curve", (old, &before.curve), (new, &now.curve), &mut out);
     tracks(before, now, &mut out);
-    requirements(&before.require, &now.require, &mut out);
+    requirements(old, new, &mut out);
     rules(&before.prune, &now.prune, &mut out);
     steps(old, new, &mut out);
     out
@@ -154,28 +154,41 @@ fn listed(
     out.push(Decides { what: what.to_owned(), before: list(before), after: list(now) });
 }
 
-fn requirements(before: &[Require], now: &[Require], out: &mut Vec<Decides>) {
-    let lacks = |all: &[Require], r: &Require| !all.iter().any(|o| o.expr == r.expr && o.on == r.on);
+fn requirements(old: Side<'_>, new: Side<'_>, out: &mut Vec<Decides>) {
+    let (before, now) = (&old.setup.study.require, &new.setup.study.require);
+    // a profile by what it is: a rename is no change
+    let same_on = |b: &Require, n: &Require| match (&b.on, &n.on) {
+        (Some(b), Some(n)) => load(old, b) == load(new, n),
+        (b, n) => b == n,
+    };
+    let same = |b: &Require, n: &Require| b.expr == n.expr && same_on(b, n);
     let text = |r: &Require| match &r.on {
         Some(on) => format!("{} on {on}", r.text),
         None => r.text.clone(),
     };
-    let gone: Vec<&Require> = before.iter().filter(|r| lacks(now, r)).collect();
-    let new: Vec<&Require> = now.iter().filter(|r| lacks(before, r)).collect();
-    // of what reads the same, a param or a metric has changed
+    let gone: Vec<&Require> = before.iter().filter(|b| !now.iter().any(|n| same(b, n))).collect();
+    let came: Vec<&Require> = now.iter().filter(|n| !before.iter().any(|b| same(b, n))).collect();
+    // of what reads the same, a param, a metric or a profile has changed
     let reads_same = |a: &Require, b: &Require| text(a) == text(b);
-    let mut push = |before, after| out.push(Decides { what: "require".to_owned(), before, after });
+    let require = |before, after| Decides { what: "require".to_owned(), before, after };
     for r in &gone {
-        match new.iter().find(|n| reads_same(n, r)) {
-            Some(n) => {
-                let (before, after) = told((&text(r), &r.expr), (&text(n), &n.expr));
-                push(Some(before), Some(after));
+        let Some(n) = came.iter().find(|n| reads_same(n, r)) else {
+            out.push(require(Some(text(r)), None));
+            continue;
+        };
+        if r.expr != n.expr {
+            let (before, after) = told((&text(r), &r.expr), (&text(n), &n.expr));
+            out.push(require(Some(before), Some(after)));
+        }
+        if let Some(on) = r.on.as_ref().filter(|_| !same_on(r, n)) {
+            let profile = changed(old, new, on, on);
+            if !out.contains(&profile) {
+                out.push(profile);
             }
-            None => push(Some(text(r)), None),
         }
     }
-    for r in new.iter().filter(|n| !gone.iter().any(|r| reads_same(n, r))) {
-        push(None, Some(text(r)));
+    for r in came.iter().filter(|n| !gone.iter().any(|r| reads_same(n, r))) {
+        out.push(require(None, Some(text(r))));
     }
 }
 
