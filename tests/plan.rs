@@ -146,6 +146,18 @@ study later {
     assert_eq!((&rule["prunes"], &rule["may_prune"]), (&1.into(), &1.into()));
 }
 
+/// Rules are told apart by what they are, whatever they say.
+#[test]
+fn two_rules_for_one_reason_are_counted_each() {
+    let lab = Lab::with(&toy_study(
+        "prune none \"odd\" when --a == 3 and --b == 9\n prune some \"odd\" when --a == 3\n step one { vary a }",
+    ));
+    let plan = plan(&lab, &[]);
+    let counts = |rule: usize| (&plan["rules"][rule]["prunes"], &plan["rules"][rule]["may_prune"]);
+    assert_eq!(counts(0), (&0.into(), &0.into()), "{plan}");
+    assert_eq!(counts(1), (&1.into(), &0.into()), "{plan}");
+}
+
 /// Over the base as it is, two candidates that take flags back are both the base; over what the step before sets they are two.
 #[test]
 fn candidates_that_are_alike_over_the_base_as_it_is_may_be_two_over_another() {

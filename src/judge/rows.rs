@@ -85,6 +85,7 @@ impl Walker<'_> {
             judged,
             gain: gain.filter(|_| role != Role::Incumbent),
             open_rules: OpenRules::default(),
+            pruned_by: None,
         }
     }
 
@@ -114,8 +115,9 @@ impl Walker<'_> {
             (_, Ok(config), Some(_)) => {
                 unrun(&candidate.label, Some(config), Judged::missing("the step was not run"))
             }
-            (Ruling::Pruned { reason, .. }, config, _) if !is(config.as_ref().ok(), around.baseline) => {
-                unrun(&candidate.label, config.as_ref().ok(), Judged::pruned(reason))
+            (Ruling::Pruned { reason, rule }, config, _) if !is(config.as_ref().ok(), around.baseline) => {
+                let pruned_by = rule.and_then(|name| self.setup.rule(&name));
+                Row { pruned_by, ..unrun(&candidate.label, config.as_ref().ok(), Judged::pruned(reason)) }
             }
             (Ruling::Run { open }, Ok(config), None) => Row { open_rules: open, ..measured(self, config) },
             (_, Ok(config), None) => measured(self, config),
@@ -158,5 +160,6 @@ fn unrun(label: &str, config: Option<&Config>, judged: Judged) -> Row {
         judged,
         gain: None,
         open_rules: OpenRules::default(),
+        pruned_by: None,
     }
 }

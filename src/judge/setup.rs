@@ -154,6 +154,11 @@ impl<'a> Setup<'a> {
         })
     }
 
+    /// The place of a rule among those of the study.
+    pub fn rule(&self, name: &str) -> Option<usize> {
+        self.study.prune.iter().position(|p| p.name == name)
+    }
+
     /// What the baseline is measured on: the steps' profiles, and those of requirements on others.
     pub fn baseline_profiles(&self) -> Vec<String> {
         self.profiles().into_iter().chain(self.elsewhere().map(str::to_owned)).collect()

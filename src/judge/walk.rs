@@ -40,6 +40,8 @@ pub struct Row {
     pub gain: Option<f64>,
     /// rules that may still prune it
     pub open_rules: OpenRules,
+    /// the rule that keeps it from being measured, by its place among those of the study
+    pub pruned_by: Option<usize>,
 }
 
 /// One step as far as it is known.

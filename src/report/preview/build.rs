@@ -268,44 +268,41 @@ fn heading(setup: &Setup<'_>, step: &program::Step) -> String {
 
 /// Rules with how many candidates each prunes now, and may prune later.
 fn rules<'a>(m: &Material<'_>, study: &'a Study) -> Vec<Rule<'a>> {
-    let mut now: HashMap<&str, usize> = HashMap::new();
+    // what a rule prunes over the base as it is now it need not prune over the base that there will be
+    let (mut now, mut later) = (vec![0; study.prune.len()], vec![0; study.prune.len()]);
     // most candidates share the rules that are open for them
     let mut open: HashMap<*const [usize], (&[usize], usize)> = HashMap::new();
-    // over the base as it is now, which need not be the base that there will be
-    let mut so_far: HashMap<&str, usize> = HashMap::new();
     for (at, view) in m.walk.steps.iter().enumerate() {
         for (i, row) in view.rows.iter().enumerate() {
-            match m.states.of(at, i) {
-                State::Pruned => {
-                    *now.entry(row.judged.reason.as_deref().unwrap_or_default()).or_default() += 1;
-                }
-                State::Later if row.judged.outcome == Outcome::Pruned => {
-                    *so_far.entry(row.judged.reason.as_deref().unwrap_or_default()).or_default() += 1;
-                }
+            let by = match m.states.of(at, i) {
+                State::Pruned => &mut now,
+                State::Later if row.judged.outcome == Outcome::Pruned => &mut later,
                 State::ToMeasure | State::Later => {
                     open.entry(Arc::as_ptr(&row.open_rules)).or_insert((&row.open_rules, 0)).1 += 1;
+                    continue;
                 }
-                State::Measured | State::SameAs | State::Skipped => {}
+                State::Measured | State::SameAs | State::Skipped => continue,
+            };
+            if let Some(rule) = row.pruned_by {
+                by[rule] += 1;
             }
         }
     }
-    let mut later = vec![0; study.prune.len()];
     for (rules, candidates) in open.into_values() {
         for rule in rules {
             later[*rule] += candidates;
         }
     }
-    let count = |of: &HashMap<&str, usize>, what: &str| of.get(what).copied().unwrap_or(0);
-    let rule = |(p, later): (&'a Prune, usize)| Rule {
+    let rule = |(p, (prunes, may_prune)): (&'a Prune, (usize, usize))| Rule {
         name: &p.name,
         reason: &p.reason,
         when: &p.text,
         after: p.after,
         settled: settled(p),
-        prunes: count(&now, &p.reason),
-        may_prune: later + count(&so_far, &p.reason),
+        prunes,
+        may_prune,
     };
-    study.prune.iter().zip(later).map(rule).collect()
+    study.prune.iter().zip(now.into_iter().zip(later)).map(rule).collect()
 }
 
 fn settled(p: &Prune) -> &'static str {

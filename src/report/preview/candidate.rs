@@ -178,10 +178,8 @@ fn rules<'a>(row: &Row, state: State, prune: &'a [Prune]) -> Vec<&'a str> {
     if !matches!(state, State::ToMeasure | State::Later) {
         return Vec::new();
     }
-    let by = |p: &&Prune| row.judged.reason.as_deref() == Some(p.reason.as_str());
-    let excluded = state == State::Later && row.judged.outcome == Outcome::Pruned;
-    match prune.iter().find(|p| excluded && by(p)) {
-        Some(rule) => vec![&rule.name],
+    match row.pruned_by {
+        Some(rule) => vec![&prune[rule].name],
         None => row.open_rules.iter().map(|r| prune[*r].name.as_str()).collect(),
     }
 }
