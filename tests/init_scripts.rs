@@ -1,5 +1,7 @@
 //! `perflab init` and scripts: what a shell would make of arrays, conditions, texts and what a page puts around a command.
 
+use std::time::{Duration, Instant};
+
 use crate::init::{doubts, init};
 use crate::support::Lab;
 
@@ -95,6 +97,42 @@ fn arrays_of_flags_are_inserted_whole() {
             ),
         ],
     );
+}
+
+#[test]
+fn a_loop_that_starts_several_servers_is_told() {
+    let lab = Lab::new();
+    let several = "`for i in 1 …`: a loop that starts several servers";
+    assert_written(&lab, &[("for i in 1 2 3; do vllm serve x/y --port 800$i & done", &["x/y"], &[several])]);
+    for text in ["for i in 1; do vllm serve x/y; done", "for i in 1 2; do sleep $i; done\nvllm serve x/y"] {
+        let out = init(&lab, &[], text).expect_code(0);
+        assert!(!out.stderr.contains("a loop that"), "{text}\n{}", out.stderr);
+    }
+}
+
+/// It was quadratic in the lines, and a minute for these.
+#[test]
+fn a_long_script_is_read_in_seconds() {
+    let lab = Lab::new();
+    let lines = 60_000;
+    let begun = Instant::now();
+    for text in [
+        "# a comment\n".repeat(lines) + "vllm serve x/y",
+        format!("$ vllm serve x/y \\\n{}", "# a comment\n".repeat(lines)),
+    ] {
+        let out = init(&lab, &[], &text).expect_code(0);
+        assert!(out.stdout.contains("x/y"), "{}", out.stdout);
+    }
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn however_quiet_it_is_to_be_it_says_what_it_left_out() {
+    let lab = Lab::new();
+    let text = "vllm serve org/m --tp 2 --api-key abcdefgh";
+    let told = |args: &[&str]| init(&lab, args, text).expect_code(0).stderr;
+    assert!(told(&["-q"]).contains("left out: --api-key"), "{}", told(&["-q"]));
+    assert_eq!(told(&["-q"]), told(&[]));
 }
 
 #[test]

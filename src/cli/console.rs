@@ -11,6 +11,7 @@ use crate::lang::render::Look;
 use crate::lang::source::Sources;
 use crate::lang::{Diagnostic, render, stdlib};
 use crate::report::Style;
+use crate::report::wrap::hanging;
 use crate::secrets::{self, DocumentWriter, MaskedWriter};
 
 /// Where nobody says how wide the page is.
@@ -164,6 +165,14 @@ impl Console {
     #[expect(clippy::unused_self, reason = "everything that is written goes through the console")]
     pub fn warn(self, message: &str) {
         let _ = writeln!(io::stderr(), "warning: {}", secrets::mask(message));
+    }
+
+    /// A line that belongs to a result, however quiet it is to be.
+    pub fn tell(self, message: &str) {
+        let message = secrets::mask(message);
+        let lines =
+            self.stderr_width().map(|width| hanging("", &message, width.saturating_sub(2)).join("\n  "));
+        let _ = writeln!(io::stderr(), "{}", lines.as_deref().unwrap_or(&message));
     }
 
     /// A line about what is going on.

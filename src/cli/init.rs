@@ -79,14 +79,12 @@ fn usage() -> u8 {
 }
 
 fn deliver(args: &InitArgs, written: &Written, console: Console) -> u8 {
-    for assumed in &written.assumed {
-        console.say(&format!("assumed: {assumed}"));
-    }
-    for remark in &written.remarks {
-        console.say(&format!("left out: {remark}"));
-    }
-    for note in &written.notes {
-        console.say(&format!("note: {note}"));
+    for (what, all) in
+        [("assumed", &written.assumed), ("left out", &written.remarks), ("note", &written.notes)]
+    {
+        for text in all {
+            console.tell(&format!("{what}: {text}"));
+        }
     }
     let Some(path) = &args.output else {
         console.print_file(&written.text);

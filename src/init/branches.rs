@@ -64,6 +64,8 @@ pub struct Block {
     tests: usize,
     /// the variable of a loop
     variable: Option<String>,
+    /// the head of a loop that is gone through more than once, as it is told
+    several: Option<String>,
     /// the variables as they were before a branch that may not be taken
     saved: Option<Scope>,
     assigned: Vec<(String, String)>,
@@ -126,6 +128,7 @@ impl Reader<'_, '_> {
             head: true,
             tests: 0,
             variable: None,
+            several: None,
             saved: None,
             assigned: Vec::new(),
         });
@@ -187,6 +190,7 @@ impl Reader<'_, '_> {
         match block.kind {
             Kind::For if block.variable.is_none() => {
                 block.variable = words.first().map(|w| w.text.clone());
+                block.several = (words.len() != 3).then(|| format!("for {}", shown(words)));
                 return true;
             }
             Kind::If => {
@@ -218,7 +222,9 @@ impl Reader<'_, '_> {
     }
 
     /// Keeps a command, unless its condition does not hold.
-    pub(super) fn keep(&mut self, simple: Simple) {
+    pub(super) fn keep(&mut self, mut simple: Simple) {
+        let mut inside = self.blocks.iter().filter(|b| !b.head);
+        simple.repeated = inside.find_map(|b| b.several.clone());
         if self.runs() == Runs::No {
             let told = format!("`{}`: its condition does not hold here", shown(&simple.words));
             self.vars.pass_by(None, told);

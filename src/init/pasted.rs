@@ -27,31 +27,35 @@ pub fn commands_only(text: &str) -> String {
     }
     let text = quoted(text);
     let lines: Vec<&str> = text.lines().filter(|l| !l.trim_start().starts_with("```")).collect();
-    let prompted = lines.iter().any(|l| prompt(l).is_some());
+    if lines.iter().all(|l| prompt(l).is_none()) {
+        return lines.join("\n");
+    }
     let mut kept: Vec<&str> = Vec::new();
     let mut open = false;
     // the word that ends a text which a command reads
     let mut text: Option<String> = None;
-    let mut since = 0;
+    let mut command = Open::default();
     for line in lines {
-        let line = if open && prompted { line.strip_prefix("> ").unwrap_or(line) } else { line };
-        match prompt(line) {
+        let line = if open { line.strip_prefix("> ").unwrap_or(line) } else { line };
+        let line = match prompt(line) {
             Some(rest) if !open => {
-                since = kept.len();
-                kept.push(rest);
+                command = Open::default();
+                rest
             }
-            _ if open || !prompted => kept.push(line),
+            _ if open => line,
             _ => continue,
-        }
+        };
+        kept.push(line);
+        command.read(line);
         text = match text {
             Some(end) if line.trim() == end => {
-                since = kept.len();
+                command = Open::default();
                 None
             }
             Some(end) => Some(end),
-            None => kept.last().and_then(|l| TEXT.as_ref()?.captures(l)).map(|c| c[1].to_owned()),
+            None => TEXT.as_ref().and_then(|t| t.captures(line)).map(|c| c[1].to_owned()),
         };
-        open = text.is_some() || goes_on(&kept[since..]);
+        open = text.is_some() || command.goes_on();
     }
     kept.join("\n")
 }
@@ -132,15 +136,38 @@ fn prompt(line: &str) -> Option<&str> {
     Some(&line[found.end()..])
 }
 
-/// Whether the next line belongs to the last one: a backslash at its end, the backtick of PowerShell, or a quote that is still open.
-fn goes_on(kept: &[&str]) -> bool {
-    let last = kept.last().map_or("", |l| l.trim_end());
-    let quotes: usize = kept.iter().map(|l| l.matches('\'').count()).sum();
-    let backtick = last.ends_with('`') && last.matches('`').count() % 2 == 1;
-    // an array over several lines
-    let brackets = |sign: char| kept.iter().map(|l| l.matches(sign).count()).sum::<usize>();
-    let array = kept.iter().any(|l| l.contains("=(")) && brackets('(') > brackets(')');
-    last.ends_with('\\') || backtick || quotes % 2 == 1 || array
+/// What is open in the lines of a command, counted line by line: a script has thousands of them.
+#[derive(Debug, Default)]
+struct Open {
+    /// the last line ends with a backslash, or the backtick of PowerShell
+    continued: bool,
+    quotes: usize,
+    /// an array over several lines
+    array: bool,
+    /// `(` without those that are closed again
+    brackets: isize,
+}
+
+impl Open {
+    fn read(&mut self, line: &str) {
+        let trimmed = line.trim_end();
+        let backtick = trimmed.ends_with('`') && trimmed.matches('`').count() % 2 == 1;
+        self.continued = trimmed.ends_with('\\') || backtick;
+        self.array |= line.contains("=(");
+        for c in line.chars() {
+            match c {
+                '\'' => self.quotes += 1,
+                '(' => self.brackets += 1,
+                ')' => self.brackets -= 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether the next line belongs to the last one.
+    fn goes_on(&self) -> bool {
+        self.continued || self.quotes % 2 == 1 || self.array && self.brackets > 0
+    }
 }
 
 #[cfg(test)]

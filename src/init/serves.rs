@@ -57,7 +57,7 @@ fn serve_command(command: Simple, vars: &mut Vars, depth: usize) -> Result<Optio
     if depth > DEEPEST {
         return Ok(None);
     }
-    let Simple { set, words, text, .. } = command;
+    let Simple { set, words, text, repeated, .. } = command;
     let mut env = set;
     let (prefix, rest) = unwrap(&words, &mut env);
     let (prefix, mut found) = match started(rest, vars, depth)? {
@@ -72,6 +72,11 @@ fn serve_command(command: Simple, vars: &mut Vars, depth: usize) -> Result<Optio
     let Some(mut launch) = found else { return Ok(None) };
     launch.env.splice(0..0, env);
     wrapped(&mut launch, prefix)?;
+    if let Some(head) = repeated {
+        launch
+            .left_out
+            .push(format!("`{head}`: a loop that starts several servers, and perflab measures one"));
+    }
     Ok(Some(launch))
 }
 

@@ -27,6 +27,8 @@ pub struct Simple {
     pub text: Option<String>,
     /// the file that it writes, `> FILE`
     pub writes: Option<String>,
+    /// the head of a loop that it runs in several times: `for i in 1 2`
+    pub repeated: Option<String>,
 }
 
 /// Variables as the shell would have them.
