@@ -6,7 +6,7 @@ use crate::support::Lab;
 
 #[test]
 fn what_a_container_has_is_mapped_back_or_told() {
-    let cases: [(&str, &[&str], &[&str]); 10] = [
+    let cases: [(&str, &[&str], &[&str]); 12] = [
         (
             "docker run -v /data:/models -e HF_HOME=/models/hub -e MY_LORA=/models/a vllm/vllm-openai:v0.17.1 --model org/m",
             &["env MY_LORA=/data/a"],
@@ -49,6 +49,16 @@ fn what_a_container_has_is_mapped_back_or_told() {
             &["LLAMA_ARG_FLASH_ATTN: written as the flag that it stands for, --flash-attn"],
         ),
         ("llama-server -m x.gguf -ngl 0", &[], &[]),
+        (
+            "llama-server -m x.gguf -ngl 99 -fa 1",
+            &["-fa=on", "axis attention = --flash-attn=off"],
+            &["--flash-attn 1: written as on"],
+        ),
+        (
+            "CUDA_VISIBLE_DEVICES='' vllm serve org/m",
+            &[],
+            &["CUDA_VISIBLE_DEVICES=\"\": the server is given no GPU"],
+        ),
         (
             "LLAMA_ARG_DEVICE=CUDA0,CUDA1 llama-server -m x.gguf -ngl 99",
             &["--device=\"CUDA0,CUDA1\"", "gpus     2 "],
@@ -101,6 +111,26 @@ fn no_axis_is_offered_that_the_server_refuses() {
         lab.write("study.plab", &out.stdout);
         assert_eq!(doubts(&lab, "study.plab"), Vec::<String>::new(), "{cache}");
     }
+}
+
+/// The shell in a container has the container's variables.
+#[test]
+fn a_shell_in_a_container_inserts_what_the_container_is_given() {
+    let pod = "containers:\n- name: vllm\n  image: vllm/vllm-openai:v0.11.0\n  command: [\"/bin/sh\", \"-c\"]\n  \
+               args: [\"vllm serve SPELLED --max-num-seqs 4\"]\n  env:\n  - name: MODEL\n    value: a/b\n";
+    let lab = Lab::new();
+    for spelled in ["$MODEL", "${MODEL}", "$(MODEL)", "${OTHER:-a/b}"] {
+        let out = init(&lab, &[], &pod.replace("SPELLED", spelled)).expect_code(0);
+        assert!(out.stdout.contains("model    \"a/b\""), "{spelled}\n{}", out.stdout);
+        // a variable of the script's own is none of the engine's
+        let kept = !spelled.contains("MODEL");
+        assert_eq!(out.stdout.contains("env MODEL"), kept, "{spelled}\n{}", out.stdout);
+    }
+    let run =
+        ["docker", "run", "-e", "MODEL=a/b", "vllm/vllm-openai:v0.11.0", "bash", "-lc", "vllm serve $MODEL"];
+    let out = init(&lab, &[&["--"][..], &run].concat(), "").expect_code(0);
+    assert!(out.stdout.contains("model    \"a/b\""), "{}", out.stdout);
+    init(&lab, &[], &pod.replace("SPELLED", "$NOBODYS")).expect_error(1, &["NOBODYS"]);
 }
 
 const COMPOSE: &str = "services:

@@ -55,6 +55,11 @@ pub fn environment(
                     _ => chosen(&found.written, &which),
                 });
                 devices = Some(found);
+            } else if word.missing.is_none() && matches!(&*word.text, "" | "-1" | "none" | "void") {
+                left_out.push(format!(
+                    "{name}={}: the server is given no GPU; set it for perflab itself, and take `gpus` out of the study",
+                    value::text(&word.text)
+                ));
             }
             continue;
         }

@@ -78,8 +78,18 @@ pub fn variables_as_flags(launch: &mut Launch) -> Vec<String> {
         flags.push(Word { text: value.to_owned(), missing: word.missing.clone() });
         false
     });
+    told.extend(switches(&mut launch.arguments));
     launch.arguments.splice(0..0, flags);
     told
+}
+
+/// Writes `-fa 1` as the word that llama.cpp takes it for; what is said of it.
+fn switches(arguments: &mut [Word]) -> Option<String> {
+    let at = arguments.iter().rposition(|w| matches!(w.text.as_str(), "-fa" | "--flash-attn"))? + 1;
+    let word = arguments.get_mut(at).filter(|w| w.missing.is_none())?;
+    let means = switched(&word.text).to_owned();
+    let written = std::mem::replace(&mut word.text, means);
+    (written != word.text).then(|| format!("--flash-attn {written}: written as {}", word.text))
 }
 
 /// What llama.cpp takes a variable's word for.

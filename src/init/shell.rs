@@ -11,7 +11,9 @@ use super::branches::{Block, Runs};
 use super::carry::{Array, assignments_apart};
 use super::error::InitError;
 use super::heredoc::Pending;
+use super::programs::base_name;
 pub use super::vars::{Simple, Vars, Word, assignment};
+use super::wrappers::SHELLS;
 use super::written;
 
 /// The simple commands of a text, in order; `export` and lines that only assign are carried out on `vars`.
@@ -22,17 +24,27 @@ pub fn commands(text: &str, vars: &mut Vars) -> Result<Vec<Simple>, InitError> {
     Ok(reader.out)
 }
 
-/// Words that a shell has split already, as one command. What it was kept from inserting, by quotes, is inserted here.
+/// Words that a shell has split already, as one command. What it was kept from inserting, by quotes, is inserted here, but for what a shell
+/// among the words is to insert: it knows the variables of its container.
 pub fn split_already(words: &[String], vars: &mut Vars) -> Result<Simple, InitError> {
     let mut all = Vec::new();
-    for word in words {
-        if inserts(word) {
+    let script = script_in(words);
+    for (i, word) in words.iter().enumerate() {
+        if inserts(word) && script != Some(i) {
             all.extend(inserted(word, vars)?);
         } else {
             all.push(Word::plain(word.clone()));
         }
     }
     Ok(assignments_apart(all))
+}
+
+/// Where the script of `sh -c SCRIPT` stands.
+fn script_in(words: &[String]) -> Option<usize> {
+    let shell = words.iter().position(|w| SHELLS.contains(&base_name(w)))?;
+    let option = |w: &String| w.starts_with('-') && !w.starts_with("--") && w.ends_with('c');
+    let behind = words[shell..].iter().position(option)?;
+    Some(shell + behind + 1)
 }
 
 /// Whether a word means a variable of a shell: `$LEN`, `${TP:-2}`. JSON has `$` of its own, and passwords do.
