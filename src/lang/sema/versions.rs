@@ -29,7 +29,16 @@ pub fn stand_in<'a>(releases: &'a [String], version: &str) -> Option<&'a str> {
     }
     let numbered = version.contains(|c: char| c.is_ascii_digit());
     let lower = |v: &&String| !numbered || compare_versions(v, version) == Ordering::Less;
-    releases.iter().rev().find(lower).or(releases.first()).map(String::as_str)
+    let lower = releases.iter().rev().find(lower);
+    let comes_of_it = |v: &&String| is_before(version, v) && lower.is_none_or(|l| !is_before(l, v));
+    releases.iter().find(comes_of_it).or(lower).or(releases.first()).map(String::as_str)
+}
+
+/// Whether a version leads up to a release: `0.17.1rc2` has most of what 0.17.1 has, which the release before that has not.
+fn is_before(version: &str, release: &str) -> bool {
+    let (version, release) = (parsed(version), parsed(release));
+    let leads = version.suffix.first().is_some_and(|first| *first < THE_RELEASE);
+    leads && release.suffix.is_empty() && version.release == release.release
 }
 
 /// The numbers of a version like `0.17.1`, as most are: they are compared for every flag of a file.
@@ -134,6 +143,26 @@ mod tests {
             assert_eq!(compare_versions(pair[0], pair[1]), Ordering::Less, "{pair:?}");
             assert_eq!(compare_versions(pair[1], pair[0]), Ordering::Greater, "{pair:?}");
         }
+    }
+
+    #[test]
+    fn what_leads_up_to_a_release_is_read_as_that_and_all_else_as_the_nearest_lower_one() {
+        let releases = ["0.11.0", "0.17.1", "0.20.0rc1", "0.20.0", "0.32.0"].map(str::to_owned);
+        for (version, expected) in [
+            ("0.17.1rc2", "0.17.1"),
+            ("0.17.1.dev3+g12ab", "0.17.1"),
+            ("0.11rc1", "0.11.0"),
+            ("0.17.2rc1", "0.17.1"),
+            ("0.17.1.post1", "0.17.1"),
+            ("0.20.0rc0", "0.20.0"),
+            ("0.20.0rc3", "0.20.0rc1"),
+            ("0.31.9", "0.20.0"),
+            ("0.9", "0.11.0"),
+            ("latest", "0.32.0"),
+        ] {
+            assert_eq!(stand_in(&releases, version), Some(expected), "{version}");
+        }
+        assert_eq!(stand_in(&releases, "0.17.1+cpu"), None);
     }
 
     #[test]
