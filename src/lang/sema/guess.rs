@@ -155,7 +155,9 @@ impl Guess {
             // what it is the beginning of need not be what was meant: `--enable-ep` of `--enable-eplb`
             Self::Short(full) => {
                 let d = d.suggest(&full).help(format!("write {full}: a study spells flags out in full"));
-                if is_slip(name, &full) { d.edit(at, full) } else { d }
+                // `--tp` of `--tp-size`: a size is all that it can be of
+                let size = full.strip_prefix(name) == Some("-size");
+                if size || is_slip(name, &full) { d.edit(at, full) } else { d }
             }
             Self::ShortForMany(many) => {
                 const SHOWN: usize = 6;
