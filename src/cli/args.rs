@@ -332,7 +332,7 @@ pub enum WatchFormat {
 
 #[derive(Debug, clap::Args)]
 pub struct FmtArgs {
-    /// Files, directories (every .plab file below them), or `-` for standard input
+    /// Files, directories (every .plab file below them), or `-` for standard input, which is read where none is given
     pub files: Vec<PathBuf>,
     /// Write nothing; list the files that would change, and exit with 1 if there are any
     #[arg(long)]

@@ -23,7 +23,7 @@ pub fn markdown(plan: &Plan<'_>) -> String {
         whole(plan.trials.max),
         if plan.trials.max == 1 { "trial" } else { "trials" },
         trials(plan),
-        escape(&time(plan))
+        escape(time(plan).trim_end_matches('.'))
     ));
     if let Some(against) = &plan.against {
         difference(&mut page, against, plan.whole);
