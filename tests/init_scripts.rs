@@ -123,7 +123,7 @@ fn a_long_script_is_read_in_seconds() {
         let out = init(&lab, &[], &text).expect_code(0);
         assert!(out.stdout.contains("x/y"), "{}", out.stdout);
     }
-    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_mins(1), "{:?}", begun.elapsed());
 }
 
 #[test]
