@@ -66,7 +66,7 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
         }
         let unsure_places = guessed_places((&now, &next), &fixes, &step);
         let of_another =
-            |d: &Diagnostic| step.iter().any(|c| asks_otherwise(fixes[c.fix], d, &now) && touches(d, &c.new));
+            |d: &Diagnostic| step.iter().any(|c| asks_otherwise(fixes[c.fix], d) && touches(d, &c.new));
         // what a name was guessed for is used only if that is right
         let names =
             fixes.iter().filter(|f| is_guess(f) && f.code == Code::UnknownName || stands_for_another(f));
@@ -142,7 +142,7 @@ pub(super) fn hidden_by(text: &str, found: &mut Vec<Diagnostic>, analyze: &dyn F
     let anyway = anyway.iter().map(|d| in_place(d, &steps));
     found.extend(anyway.filter(|d| told.insert((d.code, d.span))));
     tell_once(found);
-    forget_doubts_of_wrong_conditions(found);
+    forget_doubts_of_wrong_conditions(text, found);
     diag::sort(found);
 }
 
@@ -155,7 +155,7 @@ fn guessed_places(texts: (&str, &str), fixes: &[&Diagnostic], step: &Step) -> Ve
 }
 
 /// Whether a doubt of what a condition asks for may be none with another unit, `> 0.1`, or sign, `=> 2s`, than the fix writes.
-fn asks_otherwise(fix: &Diagnostic, d: &Diagnostic, text: &str) -> bool {
+fn asks_otherwise(fix: &Diagnostic, d: &Diagnostic) -> bool {
     match fix.code {
         Code::MissingUnit => {
             matches!(
@@ -167,13 +167,7 @@ fn asks_otherwise(fix: &Diagnostic, d: &Diagnostic, text: &str) -> bool {
                     | Code::Implausible
             )
         }
-        Code::Unexpected if d.code == Code::WrongWay => true,
-        // `--max-num-seqs is 512`, where `exceeds` may have been meant
-        Code::Unexpected => {
-            let is_word = text[fix.span.range()].chars().all(char::is_alphabetic);
-            let rules = [Code::NeverFires, Code::AlwaysFires, Code::SettledGuard];
-            is_word && fix.edits.iter().any(|e| e.text == "==") && rules.contains(&d.code)
-        }
+        Code::Unexpected => d.code == Code::WrongWay,
         _ => false,
     }
 }

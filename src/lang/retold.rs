@@ -28,8 +28,14 @@ pub(super) fn tell_once(found: &mut Vec<Diagnostic>) {
 }
 
 /// A condition in which something is wrong is not doubted besides: what it comes to is open.
-pub(super) fn forget_doubts_of_wrong_conditions(found: &mut Vec<Diagnostic>) {
-    let wrong: Vec<Span> = found.iter().filter(|d| d.code == Code::BadFlagValue).map(|d| d.span).collect();
+pub(super) fn forget_doubts_of_wrong_conditions(text: &str, found: &mut Vec<Diagnostic>) {
+    // `--max-num-seqs is 512`, where `exceeds` may have been meant
+    let is_word = |span: Span| {
+        text.get(span.range()).is_some_and(|t| !t.is_empty() && t.chars().all(char::is_alphabetic))
+    };
+    let compares = |d: &Diagnostic| is_word(d.span) && d.edits.iter().any(|e| e.text == "==");
+    let is_wrong = |d: &&Diagnostic| d.code == Code::BadFlagValue || is_here(d.span) && compares(d);
+    let wrong: Vec<Span> = found.iter().filter(is_wrong).map(|d| d.span).collect();
     let holds = |s: Span| wrong.iter().any(|w| w.file == s.file && s.start <= w.start && w.end <= s.end);
     let of_conditions = |d: &Diagnostic| {
         matches!(d.code, Code::NeverFires | Code::AlwaysFires | Code::SettledGuard | Code::Impossible)

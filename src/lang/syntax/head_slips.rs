@@ -217,7 +217,7 @@ impl Slip<'_> {
         let behind = rest[name.len()..].trim_start();
         let other = matches!(word, "from" | "when" | "if" | "unless" | "where" | "only_if" | "while" | "not");
         let ends = behind.is_empty() && self.rest().len() > head.len() || behind.starts_with("when ");
-        is_name(word) && is_name(name) && name != "when" && !other && ends
+        is_name(word) && is_name(name) && !matches!(name, "when" | "from") && !other && ends
     }
 
     /// `step b when p50(tpot) > 15ms from a {`
