@@ -11,6 +11,8 @@ use crate::lang::source::{FileId, Span};
 
 /// Nobody types more of them by chance; each makes a fix longer.
 const MOST: usize = 64;
+/// Words with such letters that are looked for in the whole file.
+const MOST_LOOKED_FOR: usize = 256;
 
 /// The text with what they look like, all behind them in its place; they are told of.
 pub(super) fn as_they_look(id: FileId, text: &mut String, sink: &mut Sink) {
@@ -123,9 +125,15 @@ fn dashes(text: &str) -> Vec<LookAlike> {
 fn letters(text: &str) -> Vec<LookAlike> {
     let in_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     let (mut found, mut last): (Vec<LookAlike>, usize) = (Vec::new(), 0);
+    let mut left = MOST_LOOKED_FOR;
     for (at, c) in plain_places(text) {
         if at < last || plain(c).is_none() {
             continue;
+        }
+        // a text of another script holds as many as it has words
+        left -= 1;
+        if left == 0 {
+            break;
         }
         let start = text[..at].trim_end_matches(in_word).len();
         let end = text[at..].find(|c| !in_word(c)).map_or(text.len(), |n| at + n);
