@@ -38,32 +38,23 @@ pub fn space(c: char) -> Option<&'static str> {
     })
 }
 
+/// The letter of this language that another one looks like.
+pub fn plain(c: char) -> Option<char> {
+    const PAIRS: [(&str, &str); 3] = [
+        ("аеорсухіјѕһԁԛԝкмтвнАВЕКМНОРСТХУЅІЈ", "aeopcyxijshdqwkmtbhABEKMHOPCTXYSIJ"),
+        ("οανρυικτΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "oavpuiktABEZHIKMNOPTYX"),
+        ("ıɡ", "ig"),
+    ];
+    if let '\u{ff21}'..='\u{ff3a}' | '\u{ff41}'..='\u{ff5a}' = c {
+        return char::from_u32(u32::from(c) - 0xfee0);
+    }
+    PAIRS.iter().find_map(|(like, right)| right.chars().nth(like.chars().position(|l| l == c)?))
+}
+
 /// What a character of a name may be: itself, or the small letter that one of another alphabet looks like.
 pub fn looks_like(c: char) -> Option<char> {
-    const ALIKE: [(char, char); 20] = [
-        ('а', 'a'),
-        ('с', 'c'),
-        ('ԁ', 'd'),
-        ('е', 'e'),
-        ('һ', 'h'),
-        ('і', 'i'),
-        ('ј', 'j'),
-        ('к', 'k'),
-        ('о', 'o'),
-        ('р', 'p'),
-        ('ԛ', 'q'),
-        ('ѕ', 's'),
-        ('ԝ', 'w'),
-        ('х', 'x'),
-        ('у', 'y'),
-        ('ο', 'o'),
-        ('ν', 'v'),
-        ('ι', 'i'),
-        ('ρ', 'p'),
-        ('κ', 'k'),
-    ];
     let own = c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    if own { Some(c) } else { ALIKE.iter().find(|(other, _)| *other == c).map(|(_, letter)| *letter) }
+    if own { Some(c) } else { plain(c).filter(char::is_ascii_lowercase) }
 }
 
 /// A message's text: invisible characters as `<U+200B>`, and nothing that fills the screen.

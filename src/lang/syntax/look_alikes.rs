@@ -7,6 +7,7 @@ use super::lexical::{Piece, Scanner};
 use super::words;
 use crate::lang::codes::Code;
 use crate::lang::diag::{About, Diagnostic, Expected, Sink};
+use crate::lang::invisible::plain;
 use crate::lang::source::{FileId, Span};
 
 /// Nobody types more of them by chance; each makes a fix longer.
@@ -179,19 +180,6 @@ fn is_declared(text: &str, word: &str) -> bool {
         words::DECLARATIONS.contains(&line) || matches!(line, "step" | "track" | "prune")
     };
     text.match_indices(word).any(|(at, _)| named(at))
-}
-
-/// The letter of this language that another one looks like.
-fn plain(c: char) -> Option<char> {
-    const PAIRS: [(&str, &str); 3] = [
-        ("аеорсухіјѕһԁԛԝкмтвнАВЕКМНОРСТХУЅІЈ", "aeopcyxijshdqwkmtbhABEKMHOPCTXYSIJ"),
-        ("οανρυικτΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "oavpuiktABEZHIKMNOPTYX"),
-        ("ıɡ", "ig"),
-    ];
-    if let '\u{ff21}'..='\u{ff3a}' | '\u{ff41}'..='\u{ff5a}' = c {
-        return char::from_u32(u32::from(c) - 0xfee0);
-    }
-    PAIRS.iter().find_map(|(like, right)| right.chars().nth(like.chars().position(|l| l == c)?))
 }
 
 #[cfg(test)]
